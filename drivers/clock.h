@@ -1,0 +1,40 @@
+/*
+ * clock.h - what time it is, and a one-shot alarm per CPU.
+ *
+ * Time is the TSC scaled to nanoseconds since clock_init, one value for all CPUs (their TSCs are assumed in
+ * step, as they are in every emulator and on every machine with an invariant TSC). The rate is measured
+ * against the ACPI PM timer, or the PIT where there is none. The alarm is the LAPIC timer.
+ */
+#ifndef GATHER_CLOCK_H
+#define GATHER_CLOCK_H
+
+#include "kernel/types.h"
+
+/* Measures TSC and LAPIC timer, reads the wall clock. Boot CPU, after lapic_init_cpu. */
+void clock_init(void);
+
+/* Prepares this CPU's alarm, stopped. Each CPU, after lapic_init_cpu and clock_init. */
+void timer_init_cpu(void);
+
+/* Nanoseconds since clock_init; never goes back on a CPU. 0 before. Any context. */
+u64 clock_ns(void);
+
+/* Nanoseconds since 1970 by the CMOS clock (UTC, full seconds at boot) and clock_ns. */
+u64 clock_realtime_ns(void);
+
+/* The measured TSC rate; 0 before clock_init. */
+u64 clock_tsc_khz(void);
+
+/* Spins at least that long. */
+void clock_delay_ns(u64 ns);
+
+/*
+ * Calls timer_interrupt once on this CPU at about abs_ns, replacing any earlier alarm. A time in the past
+ * rings at once; one further away than the hardware counts rings early. Interrupts off.
+ */
+void timer_set_deadline_ns(u64 abs_ns);
+
+/* No alarm until the next timer_set_deadline_ns. One already pending may still ring. */
+void timer_stop(void);
+
+#endif

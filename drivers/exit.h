@@ -1,0 +1,19 @@
+/*
+ * exit.h - ends the run with a code the harness can see.
+ */
+#ifndef GATHER_EXIT_H
+#define GATHER_EXIT_H
+
+#include "kernel/types.h"
+
+/* Written to QEMU's isa-debug-exit device at port 0xf4; QEMU's status is then 2 * code + 1. */
+enum exit_code {
+	EXIT_PASS = 0x10,  /* status 33 */
+	EXIT_FAIL = 0x11,  /* status 35 */
+	EXIT_PANIC = 0x12, /* status 37 */
+};
+
+/* Debug-exit device, else ACPI power off, else halt. Any context. */
+void __noreturn exit_machine(enum exit_code code);
+
+#endif
