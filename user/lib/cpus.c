@@ -1,0 +1,29 @@
+/* cpus.c - which CPUs this process may use, and pinning to one of them. */
+#define _GNU_SOURCE
+#include "user/lib/cpus.h"
+
+#include <sched.h>
+
+unsigned int cpus_usable(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) == 0)
+		return 1;
+	return (unsigned int)CPU_COUNT(&set);
+}
+
+int cpus_pin(unsigned int index)
+{
+	cpu_set_t usable, one;
+	unsigned int cpu = 0;
+
+	if (sched_getaffinity(0, sizeof(usable), &usable) != 0 || CPU_COUNT(&usable) == 0)
+		return -1;
+	index %= (unsigned int)CPU_COUNT(&usable);
+	while (!CPU_ISSET(cpu, &usable) || index-- > 0)
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	return sched_setaffinity(0, sizeof(one), &one);
+}

@@ -1,0 +1,13 @@
+/*
+ * cpus.h - which CPUs this process may use, and pinning to one of them.
+ */
+#ifndef USER_LIB_CPUS_H
+#define USER_LIB_CPUS_H
+
+/* How many CPUs this thread may run on; 1 when the kernel does not say. */
+unsigned int cpus_usable(void);
+
+/* Pins the calling thread to the index-th usable CPU, counting round. Returns 0 or -1 (errno). */
+int cpus_pin(unsigned int index);
+
+#endif
