@@ -1,0 +1,254 @@
+/* tmp.c - files in memory under /tmp. */
+#include "user/fs/tmp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define TMP_FILES   64
+#define TMP_NAME    64
+#define CHUNK_BYTES (16UL * FS_PAGE_SIZE)
+
+struct tmp_file {
+	struct node node; /* node.class is NULL: free slot */
+	bool linked;
+	char name[TMP_NAME];
+	uint8_t **chunks; /* nr_chunks of CHUNK_BYTES each, enough for node.size */
+	uint64_t nr_chunks;
+};
+
+static struct tmp_file files[TMP_FILES];
+static uint64_t next_serial; /* makes every cookie new */
+static uint64_t chunks_left;
+
+void tmp_init(uint64_t limit_bytes)
+{
+	chunks_left = limit_bytes / CHUNK_BYTES;
+}
+
+/* ---- Storage ------------------------------------------------------------------------------ */
+
+static uint64_t chunks_for(uint64_t size)
+{
+	return size / CHUNK_BYTES + (size % CHUNK_BYTES != 0);
+}
+
+static void shrink(struct tmp_file *f, uint64_t count)
+{
+	while (f->nr_chunks > count) {
+		munmap(f->chunks[--f->nr_chunks], CHUNK_BYTES);
+		chunks_left++;
+	}
+}
+
+static bool add_chunk(struct tmp_file *f)
+{
+	void *chunk = mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (chunk == MAP_FAILED)
+		return false;
+	f->chunks[f->nr_chunks++] = chunk;
+	chunks_left--;
+	return true;
+}
+
+static int grow(struct tmp_file *f, uint64_t count)
+{
+	uint64_t before = f->nr_chunks;
+	uint8_t **chunks;
+
+	if (count <= before)
+		return 0;
+	if (count - before > chunks_left)
+		return -ENOSPC;
+	chunks = realloc(f->chunks, count * sizeof(*chunks));
+	if (!chunks)
+		return -ENOSPC;
+	f->chunks = chunks;
+	while (f->nr_chunks < count) {
+		if (!add_chunk(f)) {
+			shrink(f, before);
+			return -ENOSPC;
+		}
+	}
+	return 0;
+}
+
+static uint8_t *page_of(struct tmp_file *f, uint64_t index)
+{
+	uint64_t pages = CHUNK_BYTES / FS_PAGE_SIZE;
+
+	return f->chunks[index / pages] + index % pages * FS_PAGE_SIZE;
+}
+
+/* Bytes past the end must read as zero when the file grows again. */
+static void clear_past(struct tmp_file *f, uint64_t size)
+{
+	uint64_t offset = size % CHUNK_BYTES;
+
+	if (offset > 0)
+		memset(f->chunks[size / CHUNK_BYTES] + offset, 0, CHUNK_BYTES - offset);
+}
+
+static long tmp_truncate(struct node *node, uint64_t size)
+{
+	struct tmp_file *f = (struct tmp_file *)node; /* node is its first member */
+	int error = grow(f, chunks_for(size));
+
+	if (error)
+		return error;
+	if (node->object != IPC_NO_HANDLE && gather_object_resize(node->object, size) != 0) {
+		error = -errno;
+		shrink(f, chunks_for(node->size));
+		return error;
+	}
+	shrink(f, chunks_for(size));
+	if (size < node->size)
+		clear_past(f, size);
+	node->size = size;
+	return 0;
+}
+
+/* ---- Paging ------------------------------------------------------------------------------- */
+
+static struct tmp_file *file_of(uint64_t cookie)
+{
+	struct tmp_file *f = &files[cookie_value(cookie) % TMP_FILES];
+
+	return f->node.class && f->node.cookie == cookie ? f : NULL;
+}
+
+static long tmp_page_in(uint64_t cookie, uint64_t index, void *page)
+{
+	struct tmp_file *f = file_of(cookie);
+	uint32_t bytes;
+
+	if (!f)
+		return -ESTALE;
+	bytes = node_page_bytes(f->node.size, index);
+	if (bytes == 0)
+		return -EINVAL;
+	memcpy(page, page_of(f, index), bytes);
+	return bytes;
+}
+
+/*
+ * A page past the end was on its way when the file shrank: nobody can ask for it again, so it is
+ * dropped without an error. Bytes past the end of the last page are dropped as well.
+ */
+static long tmp_page_out(uint64_t cookie, uint64_t index, const void *page, uint32_t length)
+{
+	struct tmp_file *f = file_of(cookie);
+	uint32_t bytes;
+
+	if (!f)
+		return 0; /* the same, when the whole file is gone */
+	bytes = node_page_bytes(f->node.size, index);
+	if (bytes > 0)
+		memcpy(page_of(f, index), page, bytes < length ? bytes : length);
+	return 0;
+}
+
+/* ---- Names -------------------------------------------------------------------------------- */
+
+static struct tmp_file *find_linked(const char *name)
+{
+	for (unsigned int i = 0; i < TMP_FILES; i++)
+		if (files[i].linked && strcmp(files[i].name, name) == 0)
+			return &files[i];
+	return NULL;
+}
+
+static struct tmp_file *make_file(const char *name)
+{
+	for (unsigned int i = 0; i < TMP_FILES; i++) {
+		struct tmp_file *f = &files[i];
+
+		if (f->node.class)
+			continue;
+		memset(f, 0, sizeof(*f));
+		node_init(&f->node, &tmp_class,
+			  cookie_make(COOKIE_TMP, ++next_serial * TMP_FILES + i), 0);
+		f->linked = true;
+		strcpy(f->name, name);
+		return f;
+	}
+	return NULL;
+}
+
+static void free_if_unused(struct tmp_file *f)
+{
+	if (f->linked || f->node.opens > 0)
+		return;
+	node_drop_object(&f->node);
+	shrink(f, 0);
+	free(f->chunks);
+	memset(f, 0, sizeof(*f));
+}
+
+static void tmp_last_close(struct node *node)
+{
+	free_if_unused((struct tmp_file *)node);
+}
+
+static int find_existing(struct tmp_file *f, unsigned int flags)
+{
+	if ((flags & O_CREAT) && (flags & O_EXCL))
+		return -EEXIST;
+	if (!(flags & O_TRUNC))
+		return 0;
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		return -EINVAL; /* Linux leaves this combination undefined */
+	return (int)tmp_truncate(&f->node, 0);
+}
+
+int tmp_find(const char *name, unsigned int flags, struct node **node)
+{
+	struct tmp_file *f;
+
+	if (strchr(name, '/'))
+		return -ENOENT; /* there are no directories in /tmp */
+	if (strlen(name) >= TMP_NAME)
+		return -ENAMETOOLONG;
+	f = find_linked(name);
+	if (f) {
+		*node = &f->node;
+		return find_existing(f, flags);
+	}
+	if (!(flags & O_CREAT))
+		return -ENOENT;
+	f = make_file(name);
+	if (!f)
+		return -ENOSPC;
+	*node = &f->node;
+	return 0;
+}
+
+int tmp_unlink(const char *name)
+{
+	struct tmp_file *f = find_linked(name);
+
+	if (!f)
+		return -ENOENT;
+	f->linked = false;
+	free_if_unused(f);
+	return 0;
+}
+
+void tmp_list(struct text *out)
+{
+	for (unsigned int i = 0; i < TMP_FILES; i++)
+		if (files[i].linked)
+			text_printf(out, "%s\n", files[i].name);
+}
+
+const struct node_class tmp_class = {
+	.page_in = tmp_page_in,
+	.page_out = tmp_page_out,
+	.truncate = tmp_truncate,
+	.last_close = tmp_last_close,
+};
