@@ -27,6 +27,7 @@
 #define KERNEL_BASE     0xffffffff80000000
 #define KERNEL_PHYS     0x0000000000200000
 #define BOOT_MAP_SIZE   0x0000000100000000 /* what boot.asm maps: 4 GiB */
+#define BOOT_STACK_SIZE 0x4000
 
 #include "kernel/types.h"
 

@@ -1,0 +1,120 @@
+# Gather: the kernel, its ISO, and running it. Stock packages of the host only; see README.md.
+#
+#   make            the kernel and the ISO
+#   make CC=clang   with the other compiler
+#   make WERROR=1   warnings are errors (for automatic builds)
+
+BUILD := build
+CC := gcc
+NASM := nasm
+LD := ld
+NM := nm
+OBJCOPY := objcopy
+AWK := awk
+
+CPUS ?= 8
+MEM ?= 64
+CMDLINE ?=
+QEMU ?= qemu-system-x86_64
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+all: iso
+.PHONY: all kernel iso clean FORCE
+
+# ---- The kernel ------------------------------------------------------------------------------
+
+KERNEL_DIRS := boot arch drivers kernel mm tests/kernel
+KERNEL_C := $(filter-out arch/asm-offsets.c,$(wildcard $(addsuffix /*.c,$(KERNEL_DIRS))))
+KERNEL_ASM := $(wildcard $(addsuffix /*.asm,$(KERNEL_DIRS)))
+KERNEL_OBJ := $(KERNEL_C:%=$(BUILD)/obj/%.o) $(KERNEL_ASM:%=$(BUILD)/obj/%.o)
+
+KERNEL_CFLAGS := -std=gnu11 -O2 -g -ffreestanding -fno-pic -mcmodel=kernel -mno-red-zone \
+	-mgeneral-regs-only -fno-stack-protector -fno-omit-frame-pointer -fno-strict-aliasing \
+	-fno-common -fcf-protection=none -fno-asynchronous-unwind-tables \
+	-Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wold-style-definition -Wshadow \
+	-Wundef -Wwrite-strings -Wvla $(if $(WERROR),-Werror)
+KERNEL_CPPFLAGS := -I. -DGATHER_KERNEL
+KERNEL_LDFLAGS := -nostdlib -static -z max-page-size=0x1000 -z noexecstack --build-id=none
+
+kernel: $(BUILD)/gather.elf
+
+# Remade, and everything after it, only when the tools or flags differ from the last build's.
+$(BUILD)/gen/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(KERNEL_CFLAGS) $(KERNEL_CPPFLAGS) $(NASM)' | cmp -s - $@ || \
+		echo '$(CC) $(KERNEL_CFLAGS) $(KERNEL_CPPFLAGS) $(NASM)' >$@
+
+$(BUILD)/obj/%.c.o: %.c $(BUILD)/gen/flags
+	@mkdir -p $(@D)
+	@echo "  CC   $<"
+	@$(CC) $(KERNEL_CFLAGS) $(KERNEL_CPPFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/obj/%.asm.o: %.asm $(BUILD)/gen/asm-offsets.inc
+	@mkdir -p $(@D)
+	@echo "  NASM $<"
+	@$(NASM) -f elf64 -g -F dwarf -I$(BUILD)/gen/ -o $@ $<
+
+$(BUILD)/gen/asm-offsets.inc: arch/asm-offsets.c $(BUILD)/gen/flags
+	@mkdir -p $(@D)
+	@echo "  GEN  $@"
+	@$(CC) $(KERNEL_CFLAGS) $(KERNEL_CPPFLAGS) -MMD -MP -MT $@ -MF $(BUILD)/gen/asm-offsets.d \
+		-S -o $(BUILD)/gen/asm-offsets.s $<
+	@sed -n 's/^->\([A-Z0-9_]*\) \$$*/%define \1 /p' $(BUILD)/gen/asm-offsets.s >$@
+
+# Two links: the first finds the addresses that the symbol table of the second holds (kernel/ksyms.h).
+$(BUILD)/gen/ksyms-empty.c: tools/ksyms.awk
+	@mkdir -p $(@D)
+	@$(AWK) -f $< /dev/null >$@
+
+$(BUILD)/gen/ksyms.c: $(BUILD)/gather-pass1.elf tools/ksyms.awk
+	@echo "  GEN  $@"
+	@$(NM) -n $< | $(AWK) -f tools/ksyms.awk >$@
+
+$(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/gen/flags
+	@$(CC) $(KERNEL_CFLAGS) $(KERNEL_CPPFLAGS) -c $< -o $@
+
+$(BUILD)/gather-pass1.elf: $(KERNEL_OBJ) $(BUILD)/gen/ksyms-empty.o linker.ld
+	@$(LD) $(KERNEL_LDFLAGS) -T linker.ld -o $@ $(KERNEL_OBJ) $(BUILD)/gen/ksyms-empty.o
+
+$(BUILD)/gather.elf: $(KERNEL_OBJ) $(BUILD)/gen/ksyms.o linker.ld
+	@echo "  LD   $@"
+	@$(LD) $(KERNEL_LDFLAGS) -T linker.ld -o $@ $(KERNEL_OBJ) $(BUILD)/gen/ksyms.o
+
+-include $(KERNEL_OBJ:.o=.d) $(BUILD)/gen/asm-offsets.d
+
+# ---- The ISO -----------------------------------------------------------------------------------
+
+-include user/user.mk
+
+ISO_ROOT := $(BUILD)/iso-root
+
+# The one that user/user.mk makes holds the programs; a kernel alone boots with an empty archive.
+ifeq ($(wildcard user/user.mk),)
+$(BUILD)/initrd.tar:
+	@mkdir -p $(@D)
+	@tar --format=ustar -cf $@ -T /dev/null
+endif
+
+iso: $(BUILD)/gather.iso
+
+$(BUILD)/gather.iso: $(BUILD)/gather.elf $(BUILD)/initrd.tar iso/grub.cfg
+	@mkdir -p $(ISO_ROOT)/boot/grub
+	@$(OBJCOPY) --strip-all $(BUILD)/gather.elf $(ISO_ROOT)/boot/gather.elf
+	@cp $(BUILD)/initrd.tar $(ISO_ROOT)/boot/initrd.tar
+	@cp iso/grub.cfg $(ISO_ROOT)/boot/grub/grub.cfg
+	@echo "  ISO  $@"
+	@grub-mkrescue -o $@ $(ISO_ROOT) >$(BUILD)/grub-mkrescue.log 2>&1 || { \
+		cat $(BUILD)/grub-mkrescue.log; \
+		echo "grub-mkrescue failed. It needs the packages xorriso, mtools and grub-pc-bin"; \
+		echo "(and grub-efi-amd64-bin for UEFI)."; exit 1; }
+
+QEMU_FLAGS = -machine pc -cpu max -smp $(CPUS) -m $(MEM) -cdrom $(BUILD)/gather.iso -display none \
+	-no-reboot -serial stdio -device isa-debug-exit,iobase=0xf4,iosize=0x04 -net none \
+	$(if $(CMDLINE),-fw_cfg name=opt/gather/cmdline$(comma)string="$(CMDLINE)")
+comma := ,
+
+clean:
+	rm -rf $(BUILD)
