@@ -1,0 +1,73 @@
+#include "drivers/serial.h"
+
+#include "arch/cpu.h"
+#include "arch/io.h"
+#include "arch/trap.h"
+#include "arch/vectors.h"
+#include "drivers/ioapic.h"
+#include "kernel/cpu.h"
+#include "kernel/errno.h"
+
+#define COM1     0x3f8
+#define COM1_IRQ 4
+
+enum uart_reg { /* 16550 data sheet; DLL and DLM replace DATA and IER while LCR.DLAB is set */
+	UART_DATA = COM1,
+	UART_IER = COM1 + 1,
+	UART_FCR = COM1 + 2,
+	UART_LCR = COM1 + 3,
+	UART_MCR = COM1 + 4,
+	UART_LSR = COM1 + 5,
+};
+
+#define IER_RECEIVE 0x01
+#define FCR_ENABLE  0x07 /* FIFOs on and emptied; interrupt at the first byte */
+#define LCR_8N1     0x03
+#define LCR_DLAB    0x80
+#define MCR_ON      0x0b /* DTR, RTS, OUT2: the PC's gate for the interrupt line */
+#define LSR_DATA    0x01
+#define LSR_THRE    0x20
+#define DIVISOR     1 /* 115200 baud */
+#define POLL_MAX    200000
+
+static bool dead; /* did not become ready once: nobody is waited for again */
+static void (*input_handler)(u8 byte);
+
+void serial_init(void)
+{
+	outb(UART_IER, 0);
+	outb(UART_LCR, LCR_DLAB | LCR_8N1);
+	outb(UART_DATA, DIVISOR);
+	outb(UART_IER, 0);
+	outb(UART_LCR, LCR_8N1);
+	outb(UART_FCR, FCR_ENABLE);
+	outb(UART_MCR, MCR_ON);
+}
+
+void serial_putc(char c)
+{
+	for (unsigned i = 0; !dead && !(inb(UART_LSR) & LSR_THRE); i++) {
+		if (i == POLL_MAX)
+			dead = true;
+		cpu_relax();
+	}
+	outb(UART_DATA, (u8)c);
+}
+
+static void serial_irq(struct trap_frame *tf)
+{
+	(void)tf;
+	this_cpu_add64(serial_irqs, 1);
+	while (inb(UART_LSR) & LSR_DATA)
+		input_handler(inb(UART_DATA));
+}
+
+int serial_enable_irq(void (*input)(u8 byte))
+{
+	input_handler = input;
+	irq_register(VEC_SERIAL, serial_irq);
+	if (ioapic_route_isa(COM1_IRQ, VEC_SERIAL, cpus[0].apic_id) < 0)
+		return -ENODEV;
+	outb(UART_IER, IER_RECEIVE);
+	return 0;
+}
