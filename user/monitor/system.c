@@ -1,0 +1,74 @@
+/* system.c - what the monitor asks of the kernel. */
+#include "user/monitor/system.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool refused(const char *what)
+{
+	printf("the kernel refuses %s: %s\n", what, strerror(errno));
+	return false;
+}
+
+bool system_info(struct info_system *sys)
+{
+	memset(sys, 0, sizeof(*sys));
+	return gather_info(INFO_SYSTEM, sys, sizeof(*sys)) >= 0 || refused("system information");
+}
+
+bool system_cpus(struct cpu_sample *sample)
+{
+	long bytes = gather_info(INFO_CPUS, sample->cpu, sizeof(sample->cpu));
+
+	sample->count = bytes < 0 ? 0 : (unsigned int)((size_t)bytes / sizeof(sample->cpu[0]));
+	return bytes >= 0 || refused("CPU information");
+}
+
+bool system_vmstat(struct info_vmstat *vmstat)
+{
+	memset(vmstat, 0, sizeof(*vmstat));
+	return gather_info(INFO_VMSTAT, vmstat, sizeof(*vmstat)) >= 0 ||
+	       refused("memory statistics");
+}
+
+int system_tasks(struct info_task tasks[MAX_TASKS])
+{
+	long bytes = gather_info(INFO_TASKS, tasks, MAX_TASKS * sizeof(*tasks));
+
+	if (bytes >= 0)
+		return (int)((size_t)bytes / sizeof(*tasks));
+	refused("task information");
+	return -1;
+}
+
+bool system_set_policy(const char *name)
+{
+	return gather_control(CONTROL_TLB_POLICY, (uintptr_t)name, strlen(name)) == 0 ||
+	       refused("the TLB policy");
+}
+
+bool system_control(enum control_op op, uint64_t argument, const char *what)
+{
+	return gather_control(op, argument, 0) == 0 || refused(what);
+}
+
+void tlb_counters_add(struct tlb_counters *sum, const struct tlb_counters *more)
+{
+	sum->icr += more->icr;
+	sum->targets += more->targets;
+	sum->taken += more->taken;
+	sum->coalesced += more->coalesced;
+	sum->flushes += more->flushes;
+	sum->freed += more->freed;
+	sum->lazy += more->lazy;
+}
+
+struct tlb_counters tlb_counters_of(const struct cpu_sample *sample, enum tlb_reason reason)
+{
+	struct tlb_counters sum = { 0 };
+
+	for (unsigned int i = 0; i < sample->count; i++)
+		tlb_counters_add(&sum, &sample->cpu[i].tlb[reason]);
+	return sum;
+}

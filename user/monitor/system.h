@@ -1,0 +1,40 @@
+/*
+ * system.h - what the monitor asks of the kernel.
+ *
+ * Every function says on the console what went wrong before it reports failure.
+ */
+#ifndef USER_MONITOR_SYSTEM_H
+#define USER_MONITOR_SYSTEM_H
+
+#include <stdbool.h>
+
+#include "user/lib/gather.h"
+
+#define MAX_CPUS    64
+#define MAX_TASKS   256
+#define MIB_OF(pages) ((pages) / 256)
+
+typedef unsigned long long ull; /* what %llu prints */
+
+struct cpu_sample {
+	unsigned int count;
+	struct info_cpu cpu[MAX_CPUS];
+};
+
+bool system_info(struct info_system *sys);
+bool system_cpus(struct cpu_sample *sample);
+bool system_vmstat(struct info_vmstat *vmstat);
+
+/* Returns the number of tasks, or -1. */
+int system_tasks(struct info_task tasks[MAX_TASKS]);
+
+bool system_set_policy(const char *name);
+bool system_control(enum control_op op, uint64_t argument, const char *what);
+
+/* Adds the counters of *more to *sum. */
+void tlb_counters_add(struct tlb_counters *sum, const struct tlb_counters *more);
+
+/* One reason over all CPUs. */
+struct tlb_counters tlb_counters_of(const struct cpu_sample *sample, enum tlb_reason reason);
+
+#endif

@@ -1,0 +1,160 @@
+/* tour.c - measures what reclaim costs under each TLB flush policy. */
+#include "user/monitor/tour.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "user/lib/args.h"
+#include "user/lib/gen.h"
+#include "user/monitor/commands.h"
+#include "user/monitor/program.h"
+
+#define ROUND_MIB 4 /* file sizes are multiples of this */
+
+static struct cpu_sample before, after;
+
+/* ---- The plan ----------------------------------------------------------------------------- */
+
+/* Four times memory: each page is reclaimed long before it is read to the end of the file. */
+static unsigned int default_file_mib(const struct info_system *sys)
+{
+	uint64_t pages = 4 * sys->mem_total_pages, unit = ROUND_MIB * GEN_PAGES_PER_MIB;
+	uint64_t mib = (pages + unit - 1) / unit * ROUND_MIB;
+
+	return mib < GEN_MAX_MIB ? (unsigned int)mib : GEN_MAX_MIB;
+}
+
+static void print_machine(const struct info_system *sys)
+{
+	printf("Gather on %u CPUs (%.*s, %s), %llu MiB of memory managed of %llu MiB.\n",
+	       sys->cpus_online, (int)sizeof(sys->cpu_model), sys->cpu_model, sys->apic_mode,
+	       (ull)MIB_OF(sys->mem_total_pages), (ull)MIB_OF(sys->mem_boot_pages));
+	printf("Watermarks: min %llu, low %llu, high %llu pages. A batch holds %u frame numbers.\n",
+	       (ull)sys->watermark_min, (ull)sys->watermark_low, (ull)sys->watermark_high,
+	       sys->batch_capacity);
+}
+
+static void print_plan(const struct tour_setup *setup)
+{
+	printf("Plan: for each of %u policies, %u processes, one per CPU, read a file of %u MiB in "
+	       "lockstep\nand verify every word, while reclaim takes the pages away behind them.\n",
+	       NR_POLICIES, setup->cpus, setup->file_mib);
+	if (setup->file_mib > 1024)
+		puts("That takes long; `tour MiB` reads less (choose more than the memory).");
+}
+
+/* ---- One policy --------------------------------------------------------------------------- */
+
+/* Targets and interrupts are counted on different CPUs: equal samples mean none is on its way. */
+static bool sample_at_rest(struct cpu_sample *sample)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	struct tlb_counters last = { 0 };
+
+	for (int tries = 0; tries < 100; tries++) {
+		struct info_system sys;
+		struct tlb_counters now;
+
+		if (!system_cpus(sample) || !system_info(&sys))
+			return false;
+		now = tlb_counters_of(sample, TLB_RECLAIM);
+		if (tries > 0 && sys.limbo_pages == 0 && memcmp(&now, &last, sizeof(now)) == 0)
+			return true;
+		last = now;
+		nanosleep(&pause, NULL);
+	}
+	puts("tour: the flush counters do not come to rest; the figures may be a little off");
+	return true;
+}
+
+static struct tlb_counters difference(const struct tlb_counters *a, const struct tlb_counters *b)
+{
+	return (struct tlb_counters){
+		.icr = b->icr - a->icr,
+		.targets = b->targets - a->targets,
+		.taken = b->taken - a->taken,
+		.coalesced = b->coalesced - a->coalesced,
+		.flushes = b->flushes - a->flushes,
+		.freed = b->freed - a->freed,
+		.lazy = b->lazy - a->lazy,
+	};
+}
+
+static bool run_readers(const struct tour_setup *setup)
+{
+	char cpus[16], mib[16];
+	char *argv[] = { "lru-read", "--lockstep", "-n", cpus, "--mib", mib, NULL };
+
+	snprintf(cpus, sizeof(cpus), "%u", setup->cpus);
+	snprintf(mib, sizeof(mib), "%u", setup->file_mib);
+	return program_run(argv);
+}
+
+/* False only when it could not be measured; a bad page is in the figures. */
+static bool measure(const struct tour_setup *setup, struct tour_figures *f)
+{
+	struct info_vmstat vm_before, vm_after;
+	struct tlb_counters tlb_before, tlb_after;
+
+	printf("\ntlb=%s: %s\n", f->policy->name, f->policy->meaning);
+	if (!system_set_policy(f->policy->name) ||
+	    !system_control(CONTROL_DROP_CACHES, 0, "to drop caches") ||
+	    !sample_at_rest(&before) || !system_vmstat(&vm_before))
+		return false;
+	f->verified = run_readers(setup);
+	if (!sample_at_rest(&after) || !system_vmstat(&vm_after))
+		return false;
+	tlb_before = tlb_counters_of(&before, TLB_RECLAIM);
+	tlb_after = tlb_counters_of(&after, TLB_RECLAIM);
+	f->tlb = difference(&tlb_before, &tlb_after);
+	f->pages = vm_after.unmapped_pages - vm_before.unmapped_pages;
+	f->sharers = vm_after.unmapped_sharers - vm_before.unmapped_sharers;
+	tour_print_result(setup, f);
+	return true;
+}
+
+/* ---- The tour ----------------------------------------------------------------------------- */
+
+static bool measure_all(const struct tour_setup *setup)
+{
+	struct tour_figures figures[NR_POLICIES] = { 0 };
+	bool ok = true;
+
+	for (unsigned int i = 0; i < NR_POLICIES; i++) {
+		figures[i].policy = &policies[i];
+		if (!measure(setup, &figures[i]))
+			return false;
+	}
+	tour_print_table(setup, figures);
+	for (unsigned int i = 0; i < NR_POLICIES; i++)
+		ok &= tour_check(setup, &figures[i]);
+	puts(ok ? "tour: all checks passed" : "tour: FAILED");
+	return ok;
+}
+
+bool command_tour(int argc, char **argv)
+{
+	struct info_system sys;
+	struct tour_setup setup;
+	uint64_t mib;
+	bool ok;
+
+	if (!system_info(&sys))
+		return false;
+	mib = default_file_mib(&sys);
+	if (argc > 1 && !args_parse(argv[1], 1, GEN_MAX_MIB, &mib)) {
+		printf("tour: a size is a number of MiB from 1 to %u\n", GEN_MAX_MIB);
+		return false;
+	}
+	setup = (struct tour_setup){
+		.cpus = sys.cpus_online < MAX_CPUS ? sys.cpus_online : MAX_CPUS,
+		.file_mib = (unsigned int)mib,
+		.mem_mib = (unsigned int)MIB_OF(sys.mem_total_pages),
+		.batch_capacity = sys.batch_capacity,
+	};
+	print_machine(&sys);
+	print_plan(&setup);
+	ok = measure_all(&setup);
+	return system_set_policy(sys.tlb_policy) && ok;
+}
