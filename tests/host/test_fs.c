@@ -278,7 +278,8 @@ static void serves_only_the_kernel(void **state)
 
 static void generates_pages(void **state)
 {
-	uint64_t id = open_ok("/gen/1048576", O_RDONLY), cookie = msg.words[3], last = (1ULL << 28) - 1;
+	uint64_t id = open_ok("/gen/1048576", O_RDONLY), cookie = msg.words[3];
+	uint64_t last = (1ULL << 28) - 1;
 
 	(void)state;
 	assert_true(msg.words[1] == 1ULL << 40);

@@ -136,8 +136,8 @@ static void refuses_bad_headers(void **state)
 
 static void refuses_bad_sizes(void **state)
 {
-	static const char *const bad[] = { "0000000008 ", "           ", "12x45678901", "-0000000001",
-					   "\x80\0\0\0\0\0\0\0\0\0\0" };
+	static const char *const bad[] = { "0000000008 ", "           ", "12x45678901",
+					   "-0000000001", "\x80\0\0\0\0\0\0\0\0\0\0" };
 	uint8_t *header;
 
 	(void)state;

@@ -13,7 +13,7 @@ struct open_file {
 	struct tree_file file;
 };
 
-/* Takes over *file. The open file, or NULL when the table (1024) is full; *file is then as before. */
+/* Takes over *file. NULL: the table (1024) is full, and *file is still the caller's. */
 struct open_file *open_files_add(const struct tree_file *file, unsigned int flags);
 
 /* NULL: no such id. */

@@ -89,7 +89,8 @@ static void member_ended(struct crew *crew, unsigned int member, int status)
 		fprintf(stderr, "%s: process %u was killed by signal %d\n", crew->program, member,
 			WTERMSIG(status));
 	else
-		fprintf(stderr, "%s: process %u failed with status %d\n", crew->program, member, code);
+		fprintf(stderr, "%s: process %u failed with status %d\n", crew->program, member,
+			code);
 	disband(crew);
 }
 

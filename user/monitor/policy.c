@@ -10,7 +10,7 @@
 const struct policy policies[NR_POLICIES] = {
 	{ "page", 1, "one round of interrupts for every page unmapped (Linux before 4.3)" },
 	{ "batch32", 32, "one round for 32 page frame numbers (an early version of the patch)" },
-	{ "pfn", POLICY_BATCH_PAGE, "one round for a page full of frame numbers, kept over rounds" },
+	{ "pfn", POLICY_BATCH_PAGE, "one round for a page full of frame numbers, kept longer" },
 	{ "full", 32, "CPU mask only, one full flush at the end of each scan round (Linux 4.3)" },
 };
 

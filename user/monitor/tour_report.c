@@ -36,8 +36,8 @@ void tour_print_result(const struct tour_setup *setup, const struct tour_figures
 
 	/* How many were bad is in the workload's own RESULT line; -1 says: look there. */
 	printf("RESULT exp=reclaim tlb=%s cpus=%u mem_mib=%u file_mib=%u pages=%llu icr=%llu "
-	       "targets=%llu taken=%llu coalesced=%llu flushes=%llu freed=%llu sharers=%s lazy=%llu "
-	       "targets_per_page=%s bad_pages=%d\n",
+	       "targets=%llu taken=%llu coalesced=%llu flushes=%llu freed=%llu sharers=%s "
+	       "lazy=%llu targets_per_page=%s bad_pages=%d\n",
 	       f->policy->name, setup->cpus, setup->mem_mib, setup->file_mib, (ull)f->pages,
 	       (ull)f->tlb.icr, (ull)f->tlb.targets, (ull)f->tlb.taken, (ull)f->tlb.coalesced,
 	       (ull)f->tlb.flushes, (ull)f->tlb.freed,

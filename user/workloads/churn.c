@@ -248,6 +248,23 @@ static int run(void)
 	return atomic_load(&errors) ? EXIT_BAD_DATA : EXIT_VERIFIED;
 }
 
+static void take_option(int option)
+{
+	switch (option) {
+	case 't':
+		nr_threads = (unsigned int)args_number(PROGRAM, "-t", optarg, 1, MAX_THREADS);
+		break;
+	case 'r':
+		nr_rounds = (unsigned int)args_number(PROGRAM, "--rounds", optarg, 1, 10000000);
+		break;
+	case 'h':
+		fputs(usage, stdout);
+		exit(EXIT_VERIFIED);
+	default:
+		exit(EXIT_USAGE);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option long_options[] = {
@@ -260,16 +277,8 @@ int main(int argc, char **argv)
 	nr_threads = cpus_usable();
 	nr_rounds = 50;
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	while ((option = getopt_long(argc, argv, "t:", long_options, NULL)) != -1) {
-		if (option == 't') {
-			nr_threads = (unsigned int)args_number(PROGRAM, "-t", optarg, 1, MAX_THREADS);
-		} else if (option == 'r') {
-			nr_rounds = (unsigned int)args_number(PROGRAM, "--rounds", optarg, 1, 10000000);
-		} else {
-			fputs(option == 'h' ? usage : "", stdout);
-			return option == 'h' ? EXIT_VERIFIED : EXIT_USAGE;
-		}
-	}
+	while ((option = getopt_long(argc, argv, "t:", long_options, NULL)) != -1)
+		take_option(option);
 	if (optind < argc) {
 		fprintf(stderr, PROGRAM ": '%s' is not an option\n%s", argv[optind], usage);
 		return EXIT_USAGE;

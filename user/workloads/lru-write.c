@@ -29,7 +29,7 @@
 struct shared {
 	atomic_uint writers_left;
 	atomic_ullong pages_read;
-	atomic_ullong bad_pages;  /* of the file written */
+	atomic_ullong bad_pages; /* of the file written */
 	atomic_ullong bad_reads; /* of the file read */
 	atomic_bool stop;
 };
@@ -47,7 +47,7 @@ struct options {
 
 static const char usage[] =
 	"usage: lru-write [options]\n"
-	"  -n PROCS           writers, and as many readers (default: one of each per CPU, at most 64)\n"
+	"  -n PROCS           writers, and as many readers (default: one of each per CPU)\n"
 	"  --mib N            size of the file written (default 4)\n"
 	"  --passes N         versions written to every page (default 4)\n"
 	"  --file PATH        the file written; it is made and removed (default /tmp/lru-write)\n"
@@ -201,8 +201,8 @@ static int run(struct options *o)
 	unlink(o->file);
 	if (status == EXIT_BROKEN)
 		return status; /* no result: what was not read back is not verified */
-	printf("RESULT workload=lru-write procs=%u pages=%u passes=%u pages_read=%llu bad_reads=%llu "
-	       "bad_pages=%llu\n",
+	printf("RESULT workload=lru-write procs=%u pages=%u passes=%u pages_read=%llu "
+	       "bad_reads=%llu bad_pages=%llu\n",
 	       o->writers, o->mib * GEN_PAGES_PER_MIB, o->passes,
 	       (unsigned long long)atomic_load(&o->shared->pages_read),
 	       (unsigned long long)atomic_load(&o->shared->bad_reads),
@@ -237,8 +237,8 @@ static void take_option(struct options *o, int option)
 		o->passes = (unsigned int)args_number(PROGRAM, "--passes", optarg, 1, 1000000);
 		break;
 	case OPT_PRESSURE:
-		o->pressure_mib =
-			(unsigned int)args_number(PROGRAM, "--pressure-mib", optarg, 0, GEN_MAX_MIB);
+		o->pressure_mib = (unsigned int)args_number(PROGRAM, "--pressure-mib", optarg, 0,
+							    GEN_MAX_MIB);
 		break;
 	case OPT_FILE:
 		o->file = optarg;
