@@ -107,7 +107,7 @@ void __noreturn kernel_main(u32 magic, u64 mbi_phys)
 	init_boot_cpu();
 	acpi_init();
 	name_cpus();
-	smp_reserve_trampoline(&boot_info);
+	smp_choose_trampoline(&boot_info);
 	mm_init();
 	init_interrupts();
 	sched_init();

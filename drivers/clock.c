@@ -19,6 +19,7 @@
 
 #define CALIBRATION_NS (20 * NSEC_PER_MSEC) /* the PIT wraps after 55 ms */
 #define SAMPLES        8
+#define RATE_UNIT_HZ   100000 /* finer than this the measurement cannot tell: see round_rate */
 #define MIN_ALARM_NS   1000
 #define ALARM_SHIFT    28 /* a rate up to 2^36 Hz times 2^28 fits in 64 bits */
 
@@ -112,6 +113,15 @@ static void wait_reference(const struct reference *ref, u32 ticks)
 		cpu_relax();
 }
 
+/*
+ * One tick of the PM timer is 14 ppm of the measured time: the digits below are noise, and a virtual
+ * machine with a fixed clock should get the same rate, and so the same run, every time.
+ */
+static u64 round_rate(u64 hz)
+{
+	return MAX((hz + RATE_UNIT_HZ / 2) / RATE_UNIT_HZ, 1UL) * RATE_UNIT_HZ;
+}
+
 static void set_rates(u64 hz, u64 lapic_hz)
 {
 	tsc_hz = hz;
@@ -125,7 +135,7 @@ static void calibrate(void)
 {
 	struct reference ref = choose_reference();
 	struct sample a, b;
-	u64 ticks;
+	u64 ticks, lapic_hz;
 
 	lapic_timer_setup(LAPIC_TIMER_ONE_SHOT, VEC_TIMER); /* cannot ring: interrupts are off */
 	lapic_timer_start(UINT32_MAX);
@@ -134,12 +144,11 @@ static void calibrate(void)
 	b = take_sample(&ref);
 	lapic_timer_start(0);
 	ticks = (b.ref - a.ref) & ref.mask;
-	set_rates((b.tsc - a.tsc) * ref.hz / ticks, (u64)(a.lapic - b.lapic) * ref.hz / ticks);
-	ASSERT(tsc_hz > MIB && lapic_per_ns > 0, "TSC %lu Hz, LAPIC timer factor %lu", tsc_hz,
-	       lapic_per_ns);
+	lapic_hz = round_rate((u64)(a.lapic - b.lapic) * ref.hz / ticks);
+	set_rates(round_rate((b.tsc - a.tsc) * ref.hz / ticks), lapic_hz);
 	tsc_base = b.tsc;
 	pr_info("clock: TSC %lu kHz, LAPIC timer %lu kHz by the %s\n", tsc_hz / 1000,
-		(u64)(a.lapic - b.lapic) * ref.hz / ticks / 1000, ref.name);
+		lapic_hz / 1000, ref.name);
 }
 
 static void timer_irq(struct trap_frame *tf)

@@ -27,19 +27,34 @@ void __noreturn ap_main(struct cpu *cpu);
 static u64 trampoline_phys;  /* 0: none */
 static u32 nr_started = 1;   /* changed by each AP in turn; they start one by one */
 
-void smp_reserve_trampoline(struct boot_info *info)
+/* Loaders put modules into low memory too. */
+static bool in_module(const struct boot_info *info, u64 page)
 {
-	for (u32 i = 0; i < info->nr_mem; i++) {
-		struct boot_mem *mem = &info->mem[i];
-		u64 page = ALIGN_DOWN(mem->base + mem->len, PAGE_SIZE) - PAGE_SIZE;
+	for (u32 i = 0; i < info->nr_mods; i++)
+		if (page < info->mod[i].end && info->mod[i].start < page + PAGE_SIZE)
+			return true;
+	return false;
+}
 
-		if (mem->type != BOOT_MEM_AVAILABLE || mem->base + mem->len > LOW_MEMORY_END ||
-		    mem->len < 2 * PAGE_SIZE || page < mem->base || page == 0)
-			continue;
-		mem->len = page - mem->base;
-		trampoline_phys = page;
-		return;
+/* The highest usable page of a memory range; 0: none. Page 0 is the firmware's. */
+static u64 find_low_page(const struct boot_info *info, const struct boot_mem *mem)
+{
+	u64 page = ALIGN_DOWN(MIN(mem->base + mem->len, LOW_MEMORY_END), PAGE_SIZE);
+
+	if (mem->type != BOOT_MEM_AVAILABLE)
+		return 0;
+	while (page >= mem->base + PAGE_SIZE && page > PAGE_SIZE) {
+		page -= PAGE_SIZE;
+		if (!in_module(info, page))
+			return page;
 	}
+	return 0;
+}
+
+void smp_choose_trampoline(const struct boot_info *info)
+{
+	for (u32 i = 0; i < info->nr_mem && !trampoline_phys; i++)
+		trampoline_phys = find_low_page(info, &info->mem[i]);
 }
 
 u32 smp_nr_started(void)
@@ -91,7 +106,11 @@ static bool wait_started(u32 wanted, u64 ns)
 	return true;
 }
 
-/* INIT, start-up, and a second start-up for a CPU that missed the first (SDM vol. 3A 8.4.4.1). */
+/*
+ * INIT, start-up, and a second start-up for a CPU that missed the first (SDM vol. 3A 8.4.4.1).
+ * The alarm serves nobody: under QEMU's -icount the start of a CPU moves virtual time to the next timer
+ * event, and if that were the firmware's, no two runs would be alike. It may ring once, later.
+ */
 static bool start_cpu(struct cpu *cpu, struct trampoline_args *args, u64 patience_ns)
 {
 	u32 wanted = smp_nr_started() + 1;
@@ -108,6 +127,7 @@ static bool start_cpu(struct cpu *cpu, struct trampoline_args *args, u64 patienc
 	};
 	lapic_send_init(cpu->apic_id);
 	clock_delay_ns(INIT_DELAY_NS);
+	timer_set_deadline_ns(clock_ns() + STARTUP_DELAY_NS / 2);
 	lapic_send_startup(cpu->apic_id, (u8)(trampoline_phys >> PAGE_SHIFT));
 	if (wait_started(wanted, STARTUP_DELAY_NS))
 		return true;

@@ -8,10 +8,10 @@
 #include "kernel/types.h"
 
 /*
- * Takes one page below 640 KiB out of the memory map for the start-up code: real mode can reach no
- * other. Before mm_init. Without such a page the machine stays with one CPU.
+ * Chooses one free page below 640 KiB for the start-up code: real mode can reach no other. Before mm_init,
+ * which leaves the first MiB alone. Without such a page a machine with several CPUs cannot start.
  */
-void smp_reserve_trampoline(struct boot_info *info);
+void smp_choose_trampoline(const struct boot_info *info);
 
 /*
  * Starts every CPU that acpi_info lists, one after another, each up to cpu_online. Panics, naming the APIC

@@ -51,12 +51,13 @@ void symbol_format(char *buf, size_t size, u64 address)
 		snprintf(buf, size, "%016lx", address);
 }
 
-static void print_address(u64 address)
+/* A call that never returns may be its function's last instruction: look up the call, not what follows. */
+static void print_caller(u64 return_address)
 {
-	char text[96];
+	u64 offset;
+	const char *name = symbol_lookup(return_address - 1, &offset);
 
-	symbol_format(text, sizeof(text), address);
-	kprintf("  %s\n", text);
+	kprintf("  %s+0x%lx/%016lx\n", name ? name : "?", name ? offset + 1 : 0, return_address);
 }
 
 /* May the two words at this frame pointer be read? Kernel half, aligned, above the last one. */
@@ -72,11 +73,15 @@ void backtrace_print(u64 rip, u64 rbp)
 {
 	const struct frame *frame = (const struct frame *)rbp, *last = NULL;
 
+	char text[96];
+
 	kprintf("backtrace:\n");
-	if (rip)
-		print_address(rip);
+	if (rip) {
+		symbol_format(text, sizeof(text), rip);
+		kprintf("  %s\n", text);
+	}
 	for (unsigned i = 0; i < MAX_FRAMES && plausible(frame, last); i++) {
-		print_address(frame->return_address);
+		print_caller(frame->return_address);
 		last = frame;
 		frame = frame->caller;
 	}

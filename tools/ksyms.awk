@@ -8,6 +8,9 @@ BEGIN {
 $3 == "__text_start" { base = $1 }
 $3 == "__text_end" { base = "" }
 
+# Assembly's local labels (function.label) are no functions; the parts that gcc splits off are.
+$3 ~ /\./ && $3 !~ /\.(part|constprop|isra|cold|[0-9])/ { next }
+
 base != "" && $2 ~ /^[tT]$/ && $1 != last {
 	offsets[n] = "0x" $1 "UL - 0x" base "UL"
 	names[n] = $3
