@@ -62,7 +62,7 @@ $(BUILD)/gen/asm-offsets.inc: arch/asm-offsets.c $(BUILD)/gen/flags
 	@echo "  GEN  $@"
 	@$(CC) $(KERNEL_CFLAGS) $(KERNEL_CPPFLAGS) -MMD -MP -MT $@ -MF $(BUILD)/gen/asm-offsets.d \
 		-S -o $(BUILD)/gen/asm-offsets.s $<
-	@sed -n 's/^->\([A-Z0-9_]*\) \$$*/%define \1 /p' $(BUILD)/gen/asm-offsets.s >$@
+	@sed -n 's/.*"->\([A-Z0-9_]*\) \(.*\)".*/%define \1 \2/p' $(BUILD)/gen/asm-offsets.s >$@
 
 # Two links: the first finds the addresses that the symbol table of the second holds (kernel/ksyms.h).
 $(BUILD)/gen/ksyms-empty.c: tools/ksyms.awk

@@ -1,6 +1,6 @@
 /*
- * Constants for assembly, compiled to text only: the build turns each `->NAME value` in the compiler's
- * output into a NASM %define. So assembly never repeats a number that C defines.
+ * Constants for assembly, compiled to text only: the build turns each string `->NAME value` in the
+ * compiler's output into a NASM %define. So assembly never repeats a number that C defines.
  */
 #include "arch/cpu.h"
 #include "arch/gdt.h"
@@ -11,17 +11,14 @@
 #include "boot/trampoline.h"
 #include "kernel/cpu.h"
 
-#define DEFINE(name, value) __asm__ volatile("\n->" #name " %c0" ::"i"(value))
+#define DEFINE(name, value) __asm__ volatile(".ascii \"->" #name " %c0\"" ::"i"(value))
 
 void asm_offsets(void);
 
 void asm_offsets(void)
 {
-	DEFINE(CPU_SELF, offsetof(struct cpu, self));
-	DEFINE(CPU_CURRENT, offsetof(struct cpu, current));
 	DEFINE(CPU_KSTACK_TOP, offsetof(struct cpu, kstack_top));
 	DEFINE(CPU_USER_RSP, offsetof(struct cpu, user_rsp));
-	DEFINE(CPU_PREEMPT_COUNT, offsetof(struct cpu, preempt_count));
 
 	DEFINE(TF_RIP, offsetof(struct trap_frame, rip));
 	DEFINE(TF_CS, offsetof(struct trap_frame, cs));
