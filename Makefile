@@ -1,6 +1,7 @@
 # Gather: the kernel, its ISO, and running it. Stock packages of the host only; see README.md.
 #
 #   make            the kernel and the ISO
+#   make run        boots it: CPUS=8 MEM=64 CMDLINE="..."
 #   make CC=clang   with the other compiler
 #   make WERROR=1   warnings are errors (for automatic builds)
 
@@ -22,7 +23,7 @@ QEMU ?= qemu-system-x86_64
 .SUFFIXES:
 
 all: iso
-.PHONY: all kernel iso clean FORCE
+.PHONY: all kernel iso run clean FORCE
 
 # ---- The kernel ------------------------------------------------------------------------------
 
@@ -64,7 +65,8 @@ $(BUILD)/gen/asm-offsets.inc: arch/asm-offsets.c $(BUILD)/gen/flags
 		-S -o $(BUILD)/gen/asm-offsets.s $<
 	@sed -n 's/.*"->\([A-Z0-9_]*\) \(.*\)".*/%define \1 \2/p' $(BUILD)/gen/asm-offsets.s >$@
 
-# Two links: the first finds the addresses that the symbol table of the second holds (kernel/ksyms.h).
+# Two links: the first finds the addresses that the symbol table of the second holds
+# (kernel/ksyms.h).
 $(BUILD)/gen/ksyms-empty.c: tools/ksyms.awk
 	@mkdir -p $(@D)
 	@$(AWK) -f $< /dev/null >$@
@@ -108,13 +110,18 @@ $(BUILD)/gather.iso: $(BUILD)/gather.elf $(BUILD)/initrd.tar iso/grub.cfg
 	@echo "  ISO  $@"
 	@grub-mkrescue -o $@ $(ISO_ROOT) >$(BUILD)/grub-mkrescue.log 2>&1 || { \
 		cat $(BUILD)/grub-mkrescue.log; \
-		echo "grub-mkrescue failed. It needs the packages xorriso, mtools and grub-pc-bin"; \
+		echo "grub-mkrescue failed: it needs the packages xorriso, mtools, grub-pc-bin"; \
 		echo "(and grub-efi-amd64-bin for UEFI)."; exit 1; }
 
-QEMU_FLAGS = -machine pc -cpu max -smp $(CPUS) -m $(MEM) -cdrom $(BUILD)/gather.iso -display none \
-	-no-reboot -serial stdio -device isa-debug-exit,iobase=0xf4,iosize=0x04 -net none \
+QEMU_FLAGS = -machine pc -cpu max -smp $(CPUS) -m $(MEM) -cdrom $(BUILD)/gather.iso \
+	-display none -no-reboot -serial stdio -device isa-debug-exit,iobase=0xf4,iosize=0x04 -net none \
 	$(if $(CMDLINE),-fw_cfg name=opt/gather/cmdline$(comma)string="$(CMDLINE)")
 comma := ,
+
+# The debug-exit device turns the kernel's code 0x10 (pass) into status 33.
+run: iso
+	@$(QEMU) $(QEMU_FLAGS); status=$$?; \
+	[ $$status -eq 33 ] || { echo "gather: QEMU ended with status $$status"; exit 1; }
 
 clean:
 	rm -rf $(BUILD)

@@ -2,7 +2,8 @@
  * cpu.h - one inline function per x86 instruction the kernel uses, under plain names.
  *
  * No policy and no state. Instructions that order or change memory as others see it carry a
- * "memory" clobber. Register and bit names: Intel SDM vol. 3A 2.5 (control registers), vol. 4 (MSRs).
+ * "memory" clobber. Register and bit names: Intel SDM vol. 3A 2.5 (control registers), vol. 4
+ * (MSRs).
  */
 #ifndef GATHER_ARCH_CPU_H
 #define GATHER_ARCH_CPU_H
@@ -175,7 +176,8 @@ static inline void wrmsr(u32 msr, u64 value)
 
 static inline void xsetbv(u32 index, u64 value)
 {
-	__asm__ volatile("xsetbv" ::"c"(index), "a"((u32)value), "d"((u32)(value >> 32)) : "memory");
+	__asm__ volatile("xsetbv" ::"c"(index), "a"((u32)value), "d"((u32)(value >> 32))
+			 : "memory");
 }
 
 /* ---- Identification, time, translation, user access ------------------------------------------ */

@@ -1,7 +1,8 @@
 ; entry.asm - the ways into the kernel and the one way out. See arch/trap.h.
 ;
-; Each entry leaves a struct trap_frame on the stack and passes its address in rdi. The CPU aligns the stack
-; to 16 bytes before it pushes; the frame has 22 words, so the stack is aligned at each call.
+; Each entry leaves a struct trap_frame on the stack and passes its address in rdi. The CPU aligns
+; the stack to 16 bytes before it pushes; the frame has 22 words, so the stack is aligned at each
+; call.
 
 %include "asm-offsets.inc"
 
@@ -46,8 +47,8 @@ section .text
 	pop rax
 %endmacro
 
-; Interrupts inherit AC, which would leave SMAP off in the handler; IRETQ brings it back. CLAC is #UD
-; without SMAP, hence the flag.
+; Interrupts inherit AC, which would leave SMAP off in the handler; IRETQ brings it back. CLAC is
+; #UD without SMAP, hence the flag.
 %macro close_user_access 0
 	cmp byte [rel cpu_features_smap], 0
 	je %%no_smap
@@ -66,7 +67,8 @@ section .text
 
 ; The stub of vector n is at isr_stubs + 16 * n. The CPU pushes an error code for these only
 ; (SDM vol. 3A 6.13):
-%define HAS_ERROR_CODE(n) (n == 8 || (n >= 10 && n <= 14) || n == 17 || n == 21 || n == 29 || n == 30)
+%define HAS_ERROR_CODE(n) \
+	(n == 8 || (n >= 10 && n <= 14) || n == 17 || n == 21 || n == 29 || n == 30)
 %define IS_IST(n)         (n == 2 || n == 8 || n == 18)
 
 align 16
@@ -142,8 +144,8 @@ ist_common:
 
 ; ---- System calls -------------------------------------------------------------------------------
 
-; SYSCALL: rcx = user rip, r11 = user rflags, rflags masked by SFMASK (interrupts off, AC and DF clear),
-; rsp still the user's (SDM vol. 2, SYSCALL).
+; SYSCALL: rcx = user rip, r11 = user rflags, rflags masked by SFMASK (interrupts off, AC and DF
+; clear), rsp still the user's (SDM vol. 2, SYSCALL).
 align 16
 global syscall_entry
 syscall_entry:

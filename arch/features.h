@@ -25,7 +25,8 @@ void cpu_features_detect(void);
 
 /*
  * Sets CR0 (WP, NE), CR4 (PGE, OSFXSR, OSXSAVE, SMEP, SMAP, UMIP), EFER (NXE) and XCR0 on this
- * CPU. Panics if this CPU lacks what the boot CPU has. CR4.PGE needs page tables that use G properly.
+ * CPU. Panics if this CPU lacks what the boot CPU has. CR4.PGE needs page tables that use G
+ * properly.
  */
 void cpu_features_enable(void);
 

@@ -110,9 +110,11 @@ void irq_register(u8 vector, irq_handler handler)
 	irq_handlers[vector] = handler;
 }
 
-/* ---- Leaving ---------------------------------------------------------------------------------- */
+/* ---- Leaving --------------------------------------------------------------------------------- */
 
-/* Interrupts off. SYSCALL and exec guarantee a user rip; were it not, IRETQ would fault in ring 0. */
+/*
+ * Interrupts off. SYSCALL and exec guarantee a user rip; were it not, IRETQ would fault in ring 0.
+ */
 static void prepare_exit_to_user(struct trap_frame *tf)
 {
 	exit_to_user_mode(tf);
@@ -132,7 +134,7 @@ void __noreturn return_to_user(struct trap_frame *tf)
 	trap_return(tf);
 }
 
-/* ---- Interrupts -------------------------------------------------------------------------------- */
+/* ---- Interrupts ------------------------------------------------------------------------------ */
 
 static void handle_irq(struct trap_frame *tf)
 {
@@ -154,7 +156,7 @@ static void preempt_if_due(const struct trap_frame *tf)
 		preempt_schedule_irq();
 }
 
-/* ---- Exceptions -------------------------------------------------------------------------------- */
+/* ---- Exceptions ------------------------------------------------------------------------------ */
 
 bool fixup_exception(struct trap_frame *tf)
 {
@@ -214,7 +216,7 @@ static void handle_exception(struct trap_frame *tf)
 	local_irq_disable();
 }
 
-/* ---- Entry points ------------------------------------------------------------------------------ */
+/* ---- Entry points ---------------------------------------------------------------------------- */
 
 void trap_dispatch(struct trap_frame *tf)
 {
@@ -253,7 +255,8 @@ void trap_frame_print(const struct trap_frame *tf)
 {
 	kprintf("rip %016lx rsp %016lx rflags %08lx cs %lx ss %lx vector %lu error %lx\n", tf->rip,
 		tf->rsp, tf->rflags, tf->cs, tf->ss, tf->vector, tf->error);
-	kprintf("rax %016lx rbx %016lx rcx %016lx rdx %016lx\n", tf->rax, tf->rbx, tf->rcx, tf->rdx);
+	kprintf("rax %016lx rbx %016lx rcx %016lx rdx %016lx\n", tf->rax, tf->rbx, tf->rcx,
+		tf->rdx);
 	kprintf("rsi %016lx rdi %016lx rbp %016lx r8  %016lx\n", tf->rsi, tf->rdi, tf->rbp, tf->r8);
 	kprintf("r9  %016lx r10 %016lx r11 %016lx r12 %016lx\n", tf->r9, tf->r10, tf->r11, tf->r12);
 	kprintf("r13 %016lx r14 %016lx r15 %016lx\n", tf->r13, tf->r14, tf->r15);

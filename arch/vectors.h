@@ -1,5 +1,6 @@
 /*
- * vectors.h - the interrupt vectors. A higher number is a higher LAPIC priority (SDM vol. 3A 10.8.3).
+ * vectors.h - the interrupt vectors. A higher number is a higher LAPIC priority (SDM vol. 3A
+ * 10.8.3).
  */
 #ifndef GATHER_VECTORS_H
 #define GATHER_VECTORS_H

@@ -1,8 +1,8 @@
 ; boot.asm - from the boot loader's 32-bit protected mode to kernel_main in long mode.
 ;
-; Multiboot2 3.2: paging off, interrupts off, flat segments, eax = magic, ebx = information structure.
-; Builds the boot page tables: identity and direct map of the first 4 GiB, the image at KERNEL_BASE.
-; They stay as they are: application processors start on them too.
+; Multiboot2 3.2: paging off, interrupts off, flat segments, eax = magic, ebx = information
+; structure. Builds the boot page tables: identity and direct map of the first 4 GiB, the image at
+; KERNEL_BASE. They stay as they are: application processors start on them too.
 ; Each stage prints a word on COM1, so that a machine that hangs tells where.
 
 %include "asm-offsets.inc"

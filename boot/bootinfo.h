@@ -19,7 +19,7 @@
 #define BOOT_MEM_BAD       5
 
 struct boot_mem {
-	u64 base, len; /* base + len does not overflow; ranges as the firmware gave them, unsorted */
+	u64 base, len; /* no overflow in base + len; unsorted, as the firmware has them */
 	u32 type;
 };
 

@@ -1,5 +1,6 @@
 /*
- * main.c - the order in which the machine comes up. Each step names what it needs from those before.
+ * main.c - the order in which the machine comes up. Each step names what it needs from those
+ * before.
  */
 #include "arch/cpu.h"
 #include "arch/features.h"
@@ -31,7 +32,7 @@ static void read_boot_info(u32 magic, u64 mbi_phys)
 	int err;
 
 	if (magic != MULTIBOOT2_BOOTLOADER_MAGIC)
-		panic("boot: started by something that is not a multiboot2 loader (magic %x)", magic);
+		panic("boot: magic %x is not that of a multiboot2 loader", magic);
 	err = multiboot2_parse(phys_to_virt(mbi_phys), BOOT_MAP_SIZE - mbi_phys, &boot_info);
 	if (boot_info.nr_mem == 0)
 		panic("boot: the boot loader gave no memory map (error %d)", err);

@@ -1,8 +1,9 @@
 ; trampoline.asm - what an application processor executes first.
 ;
-; A start-up IPI begins in real mode at the start of a page below 1 MiB (Intel SDM vol. 3A 8.4.4.1), so
-; kernel/smp.c copies this code there. It runs wherever it is copied: every address is computed from CS.
-; Straight from real to long mode on the boot page tables (paging and protection set by one CR0 write).
+; A start-up IPI begins in real mode at the start of a page below 1 MiB (Intel SDM vol. 3A 8.4.4.1),
+; so kernel/smp.c copies this code there. It runs wherever it is copied: every address is computed
+; from CS. Straight from real to long mode on the boot page tables (paging and protection set by one
+; CR0 write).
 
 %include "asm-offsets.inc"
 

@@ -16,8 +16,8 @@ STATIC_ASSERT(sizeof(struct sdt_header) == 36, "ACPI 5.2.6: the header has 36 by
 /* Byte offsets of fields, ACPI 5.2.5, 5.2.9 and 5.2.12. */
 enum {
 	RSDP_V1_LEN = 20, RSDP_REVISION = 15, RSDP_RSDT = 16, RSDP_XSDT = 24, RSDP_V2_LEN = 36,
-	FADT_DSDT = 40, FADT_PM1A_CNT = 64, FADT_PM1B_CNT = 68, FADT_PM_TMR = 76, FADT_PM_TMR_LEN = 91,
-	FADT_FLAGS = 112, FADT_RESET_SPACE = 116, FADT_RESET_ADDRESS = 120, FADT_RESET_VALUE = 128,
+	FADT_DSDT = 40, FADT_PM1A_CNT = 64, FADT_PM1B_CNT = 68, FADT_PM_TMR = 76,
+	FADT_PM_TMR_LEN = 91, FADT_FLAGS = 112, FADT_RESET_SPACE = 116, FADT_RESET_ADDRESS = 120, FADT_RESET_VALUE = 128,
 	MADT_LAPIC = 36, MADT_ENTRIES = 44,
 };
 
@@ -180,7 +180,9 @@ static bool aml_small_integer(const u8 **p, const u8 *end, u8 *value)
 	return false;
 }
 
-/* Behind the name `_S5_`: PackageOp PkgLength NumElements SLP_TYPa SLP_TYPb ... (ACPI 7.4.2, 20.2). */
+/*
+ * Behind the name `_S5_`: PackageOp PkgLength NumElements SLP_TYPa SLP_TYPb ... (ACPI 7.4.2, 20.2).
+ */
 static bool parse_s5_package(struct acpi_info *out, const u8 *p, const u8 *end)
 {
 	if (end - p < 3 || *p++ != 0x12)

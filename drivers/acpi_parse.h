@@ -1,9 +1,10 @@
 /*
  * acpi_parse.h - finds CPUs, interrupt controllers and power registers in the ACPI tables.
  *
- * Pure: no kernel state, compiled on the host by the unit tests. Tables are untrusted input: signature,
- * length and checksum are verified, and entries never read past their table. ACPI specification 6.4:
- * 5.2.5 (RSDP), 5.2.7 (RSDT), 5.2.8 (XSDT), 5.2.9 (FADT), 5.2.12 (MADT), 7.4.2 (_S5).
+ * Pure: no kernel state, compiled on the host by the unit tests. Tables are untrusted input:
+ * signature, length and checksum are verified, and entries never read past their table. ACPI
+ * specification 6.4: 5.2.5 (RSDP), 5.2.7 (RSDT), 5.2.8 (XSDT), 5.2.9 (FADT), 5.2.12 (MADT), 7.4.2
+ * (_S5).
  */
 #ifndef GATHER_ACPI_PARSE_H
 #define GATHER_ACPI_PARSE_H
@@ -45,13 +46,15 @@ struct acpi_info {
 	u8 reset_value;
 };
 
-/* Returns len readable bytes at the physical address, or NULL. Mappings stay valid until the end. */
+/*
+ * Returns len readable bytes at the physical address, or NULL. Mappings stay valid until the end.
+ */
 typedef const void *(*acpi_map_fn)(u64 phys, size_t len);
 
 /*
- * Reads all tables reachable from the root pointer (rsdp_len: 20 or 36 bytes). Returns 0; -EINVAL if
- * the pointer or the root table is malformed; -ENOENT if there is no valid MADT (the rest of *out is
- * still good). Malformed other tables count as absent.
+ * Reads all tables reachable from the root pointer (rsdp_len: 20 or 36 bytes). Returns 0; -EINVAL
+ * if the pointer or the root table is malformed; -ENOENT if there is no valid MADT (the rest of
+ * *out is still good). Malformed other tables count as absent.
  */
 int acpi_parse(const void *rsdp, size_t rsdp_len, acpi_map_fn map, struct acpi_info *out);
 

@@ -49,7 +49,7 @@ static u64 scale(u64 value, u64 factor, unsigned shift)
 	return (u64)((u128)value * factor >> shift);
 }
 
-/* ---- Calibration ------------------------------------------------------------------------------ */
+/* ---- Calibration ----------------------------------------------------------------------------- */
 
 static u32 read_pm_timer(void)
 {
@@ -83,8 +83,8 @@ static struct reference choose_reference(void)
 }
 
 /*
- * All counters at one moment. The host may stop us between two reads, so the best of several tries is
- * taken: the one with the least time between the first read and the last.
+ * All counters at one moment. The host may stop us between two reads, so the best of several tries
+ * is taken: the one with the least time between the first read and the last.
  */
 static struct sample take_sample(const struct reference *ref)
 {
@@ -114,8 +114,8 @@ static void wait_reference(const struct reference *ref, u32 ticks)
 }
 
 /*
- * One tick of the PM timer is 14 ppm of the measured time: the digits below are noise, and a virtual
- * machine with a fixed clock should get the same rate, and so the same run, every time.
+ * One tick of the PM timer is 14 ppm of the measured time: the digits below are noise, and a
+ * virtual machine with a fixed clock should get the same rate, and so the same run, every time.
  */
 static u64 round_rate(u64 hz)
 {
@@ -164,7 +164,7 @@ void clock_init(void)
 	irq_register(VEC_TIMER, timer_irq);
 }
 
-/* ---- Time ------------------------------------------------------------------------------------- */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 u64 clock_ns(void)
 {
@@ -189,11 +189,12 @@ void clock_delay_ns(u64 ns)
 		cpu_relax();
 }
 
-/* ---- The alarm -------------------------------------------------------------------------------- */
+/* ---- The alarm ------------------------------------------------------------------------------- */
 
 void timer_init_cpu(void)
 {
-	lapic_timer_setup(cpu_features.tsc_deadline ? LAPIC_TIMER_TSC_DEADLINE : LAPIC_TIMER_ONE_SHOT,
+	lapic_timer_setup(cpu_features.tsc_deadline ? LAPIC_TIMER_TSC_DEADLINE :
+						      LAPIC_TIMER_ONE_SHOT,
 			  VEC_TIMER);
 	timer_stop();
 }

@@ -1,9 +1,10 @@
 /*
  * clock.h - what time it is, and a one-shot alarm per CPU.
  *
- * Time is the TSC scaled to nanoseconds since clock_init, one value for all CPUs (their TSCs are assumed in
- * step, as they are in every emulator and on every machine with an invariant TSC). The rate is measured
- * against the ACPI PM timer, or the PIT where there is none. The alarm is the LAPIC timer.
+ * Time is the TSC scaled to nanoseconds since clock_init, one value for all CPUs (their TSCs are
+ * assumed in step, as they are in every emulator and on every machine with an invariant TSC). The
+ * rate is measured against the ACPI PM timer, or the PIT where there is none. The alarm is the
+ * LAPIC timer.
  */
 #ifndef GATHER_CLOCK_H
 #define GATHER_CLOCK_H
@@ -29,8 +30,8 @@ u64 clock_tsc_khz(void);
 void clock_delay_ns(u64 ns);
 
 /*
- * Calls timer_interrupt once on this CPU at about abs_ns, replacing any earlier alarm. A time in the past
- * rings at once; one further away than the hardware counts rings early. Interrupts off.
+ * Calls timer_interrupt once on this CPU at about abs_ns, replacing any earlier alarm. A time in
+ * the past rings at once; one further away than the hardware counts rings early. Interrupts off.
  */
 void timer_set_deadline_ns(u64 abs_ns);
 

@@ -1,7 +1,8 @@
 /*
  * fw_cfg.h - QEMU's firmware configuration device: named blobs from the QEMU command line.
  *
- * QEMU docs/specs/fw_cfg: selector port 0x510, data port 0x511, big-endian directory under key 0x19.
+ * QEMU docs/specs/fw_cfg: selector port 0x510, data port 0x511, big-endian directory under key
+ * 0x19.
  */
 #ifndef GATHER_FW_CFG_H
 #define GATHER_FW_CFG_H
@@ -9,8 +10,8 @@
 #include "kernel/types.h"
 
 /*
- * Reads the named file into buf as a 0-terminated string, cut at size - 1. Boot only: the device has one
- * cursor. Returns the file's length, or -ENODEV (no device), -ENOENT (no such file).
+ * Reads the named file into buf as a 0-terminated string, cut at size - 1. Boot only: the device
+ * has one cursor. Returns the file's length, or -ENODEV (no device), -ENOENT (no such file).
  */
 int fw_cfg_read_string(const char *name, char *buf, size_t size);
 

@@ -10,8 +10,8 @@
 void ioapic_init(void);
 
 /*
- * Delivers ISA interrupt `irq` as `vector` to one CPU (8-bit APIC id), following the MADT's overrides.
- * Returns 0 or -ENODEV if no IOAPIC has that input.
+ * Delivers ISA interrupt `irq` as `vector` to one CPU (8-bit APIC id), following the MADT's
+ * overrides. Returns 0 or -ENODEV if no IOAPIC has that input.
  */
 int ioapic_route_isa(u8 irq, u8 vector, u32 apic_id);
 

@@ -80,7 +80,7 @@ static void xapic_icr(u32 apic_id, u32 command)
 
 static const struct lapic_ops xapic_ops = { "xAPIC", xapic_read, xapic_write, xapic_id, xapic_icr };
 
-/* ---- x2APIC: model-specific registers --------------------------------------------------------- */
+/* ---- x2APIC: model-specific registers -------------------------------------------------------- */
 
 static u32 x2apic_read(u32 reg)
 {
@@ -98,8 +98,8 @@ static u32 x2apic_id(void)
 }
 
 /*
- * Writes of x2APIC MSRs do not wait for earlier stores (SDM vol. 3A 10.12.3): without the fences the target
- * could take the interrupt before it can see the request the IPI is about.
+ * Writes of x2APIC MSRs do not wait for earlier stores (SDM vol. 3A 10.12.3): without the fences
+ * the target could take the interrupt before it can see the request the IPI is about.
  */
 static void x2apic_icr(u32 apic_id, u32 command)
 {
@@ -110,7 +110,7 @@ static void x2apic_icr(u32 apic_id, u32 command)
 static const struct lapic_ops x2apic_ops = { "x2APIC", x2apic_read, x2apic_write, x2apic_id,
 					     x2apic_icr };
 
-/* ---- Common ----------------------------------------------------------------------------------- */
+/* ---- Common ---------------------------------------------------------------------------------- */
 
 void lapic_init(u64 lapic_phys)
 {
@@ -183,13 +183,18 @@ void lapic_send_nmi(u32 apic_id)
 	send(apic_id, ICR_NMI | ICR_ASSERT);
 }
 
-/* ---- Timer ------------------------------------------------------------------------------------ */
+/* ---- Timer ----------------------------------------------------------------------------------- */
 
 void lapic_timer_setup(enum lapic_timer_mode mode, u8 vector)
 {
+	u32 mode_bits = mode == LAPIC_TIMER_TSC_DEADLINE ? LVT_TSC_DEADLINE : 0;
+
 	ops->write(LAPIC_TIMER_DIVIDE, TIMER_DIVIDE_BY_16);
-	ops->write(LAPIC_LVT_TIMER, vector | (mode == LAPIC_TIMER_TSC_DEADLINE ? LVT_TSC_DEADLINE : 0));
-	/* In xAPIC mode the MSR write of a deadline may pass the store above (SDM vol. 3A 10.5.4.1). */
+	ops->write(LAPIC_LVT_TIMER, vector | mode_bits);
+	/*
+	 * In xAPIC mode the MSR write of a deadline may pass the store above (SDM vol. 3A
+	 * 10.5.4.1).
+	 */
 	__asm__ volatile("mfence" ::: "memory");
 }
 

@@ -1,8 +1,8 @@
 /*
  * lapic.h - the local APIC: this CPU's interrupt controller, its IPIs and its timer.
  *
- * One interface over xAPIC (memory-mapped) and x2APIC (MSRs). Intel SDM vol. 3A chapter 10; an IPI is
- * exactly one write of the interrupt command register's low half (all of it, in x2APIC mode).
+ * One interface over xAPIC (memory-mapped) and x2APIC (MSRs). Intel SDM vol. 3A chapter 10; an IPI
+ * is exactly one write of the interrupt command register's low half (all of it, in x2APIC mode).
  */
 #ifndef GATHER_LAPIC_H
 #define GATHER_LAPIC_H

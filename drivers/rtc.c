@@ -45,7 +45,10 @@ static unsigned read_hours(u8 status_b)
 	return raw & HOURS_PM ? hours + 12 : hours;
 }
 
-/* Days since 1970-01-01 of a Gregorian date; years are counted from March so that a leap day is last. */
+/*
+ * Days since 1970-01-01 of a Gregorian date; years are counted from March so that a leap day is
+ * last.
+ */
 static u64 days_since_epoch(u64 year, u64 month, u64 day)
 {
 	u64 y = month > 2 ? year : year - 1;

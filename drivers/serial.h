@@ -1,7 +1,8 @@
 /*
  * serial.h - COM1, the console: 115200 baud, 8N1.
  *
- * Output is polled and has no lock of its own: kernel/log.c serialises it. Input comes by interrupt.
+ * Output is polled and has no lock of its own: kernel/log.c serialises it. Input comes by
+ * interrupt.
  */
 #ifndef GATHER_SERIAL_H
 #define GATHER_SERIAL_H
@@ -15,8 +16,8 @@ void serial_init(void);
 void serial_putc(char c);
 
 /*
- * Routes the receive interrupt to the boot CPU; input is called for each byte, in interrupt context.
- * Needs ioapic_init. Returns 0 or -ENODEV.
+ * Routes the receive interrupt to the boot CPU; input is called for each byte, in interrupt
+ * context. Needs ioapic_init. Returns 0 or -ENODEV.
  */
 int serial_enable_irq(void (*input)(u8 byte));
 

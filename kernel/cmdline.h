@@ -1,8 +1,9 @@
 /*
- * cmdline.h - options from the kernel command line: words `key` or `key=value`, separated by blanks.
+ * cmdline.h - options from the kernel command line: words `key` or `key=value`, separated by
+ * blanks.
  *
- * Pure: compiled on the host by the unit tests. Of several words with one key the last counts. The text is
- * set once at boot and constant afterwards, so the readers need no lock.
+ * Pure: compiled on the host by the unit tests. Of several words with one key the last counts. The
+ * text is set once at boot and constant afterwards, so the readers need no lock.
  */
 #ifndef GATHER_CMDLINE_H
 #define GATHER_CMDLINE_H
@@ -21,12 +22,15 @@ const char *cmdline_text(void);
 bool cmdline_has(const char *key);
 
 /*
- * Copies the value of `key=value`, always terminated. Returns its length; -ENOENT if the key does not
- * occur with a value; -E2BIG if it does not fit (buf then holds what does).
+ * Copies the value of `key=value`, always terminated. Returns its length; -ENOENT if the key does
+ * not occur with a value; -E2BIG if it does not fit (buf then holds what does).
  */
 int cmdline_get(const char *key, char *buf, size_t size);
 
-/* The number after `key=`, as parse_u64 reads it. 0, -ENOENT, or -EINVAL or -ERANGE for a bad number. */
+/*
+ * The number after `key=`, as parse_u64 reads it. 0, -ENOENT, or -EINVAL or -ERANGE for a bad
+ * number.
+ */
 int cmdline_get_u64(const char *key, u64 *value);
 
 #endif

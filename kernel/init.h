@@ -10,7 +10,10 @@
 
 struct cpu;
 
-/* Frame allocator, final page tables (loaded on return), kmalloc, vmalloc. Needs boot_info, acpi_info. */
+/*
+ * Frame allocator, final page tables (loaded on return), kmalloc, vmalloc. Needs boot_info,
+ * acpi_info.
+ */
 void mm_init(void);
 
 /* Run queues and idle threads, with cpu->idle_stack_top, of acpi_info.nr_cpus CPUs. */

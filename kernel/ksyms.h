@@ -1,8 +1,8 @@
 /*
  * ksyms.h - the table of text symbols that tools/ksyms.awk makes from `nm -n`.
  *
- * Sorted by offset. Empty in the first link, complete in the second; it lies behind all text, so the
- * addresses in it hold for both.
+ * Sorted by offset. Empty in the first link, complete in the second; it lies behind all text, so
+ * the addresses in it hold for both.
  */
 #ifndef GATHER_KSYMS_H
 #define GATHER_KSYMS_H

@@ -1,7 +1,8 @@
 /*
  * lib.h - memory and string functions with the C library's contracts, and number parsing.
  *
- * Pure C: no locks, no context rules. The compiler may call memcpy, memset, memmove and memcmp on its own.
+ * Pure C: no locks, no context rules. The compiler may call memcpy, memset, memmove and memcmp on
+ * its own.
  */
 #ifndef GATHER_LIB_H
 #define GATHER_LIB_H
@@ -38,8 +39,8 @@ char *strchr(const char *s, int c);
 size_t strlcpy(char *dst, const char *src, size_t size);
 
 /*
- * Parses all of s: decimal, or hexadecimal after 0x; a suffix K, M or G multiplies by 2^10, 2^20, 2^30.
- * Returns 0, -EINVAL (no digits, trailing text) or -ERANGE (does not fit).
+ * Parses all of s: decimal, or hexadecimal after 0x; a suffix K, M or G multiplies by 2^10, 2^20,
+ * 2^30. Returns 0, -EINVAL (no digits, trailing text) or -ERANGE (does not fit).
  */
 int parse_u64(const char *s, u64 *value);
 

@@ -3,7 +3,8 @@
  *
  * A call writes its text whole: one raw lock, taken with interrupts off, covers the serial port and
  * is the last in the lock order, so every context may log, NMI excepted. panic breaks the lock.
- * A line: `[   1.234567] cpu0: text`. Level by `loglevel=` 0 (errors) .. 3 (debug) on the command line.
+ * A line: `[   1.234567] cpu0: text`. Level by `loglevel=` 0 (errors) .. 3 (debug) on the command
+ * line.
  */
 #ifndef GATHER_LOG_H
 #define GATHER_LOG_H
@@ -33,8 +34,8 @@ void kprintf(const char *fmt, ...) __printf(1, 2);
 void console_write(const char *buf, size_t len);
 
 /*
- * Stops the machine: interrupts off, other CPUs stopped by NMI, then CPU, thread, message, backtrace
- * and panic_dump_hooks, and exit_machine(EXIT_PANIC). The first CPU wins; others halt.
+ * Stops the machine: interrupts off, other CPUs stopped by NMI, then CPU, thread, message,
+ * backtrace and panic_dump_hooks, and exit_machine(EXIT_PANIC). The first CPU wins; others halt.
  */
 void __noreturn panic(const char *fmt, ...) __printf(1, 2);
 

@@ -87,7 +87,8 @@ static void put_signed(struct out *o, const struct spec *s, va_list *args)
 	s64 value = signed_arg(s, args);
 	u64 magnitude = value < 0 ? -(u64)value : (u64)value;
 
-	put_number(o, s, magnitude, 10, false, value < 0 ? "-" : s->plus ? "+" : s->space ? " " : "");
+	put_number(o, s, magnitude, 10, false,
+		   value < 0 ? "-" : s->plus ? "+" : s->space ? " " : "");
 }
 
 static void put_string(struct out *o, const struct spec *s, const char *text)

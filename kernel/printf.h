@@ -1,8 +1,8 @@
 /*
  * printf.h - formatted text into a buffer.
  *
- * Conversions: d i u x X o c s p %; flags - 0 + space #; width and precision, both also as *; lengths
- * hh h l ll z. No floating point. An unknown conversion is copied as it stands.
+ * Conversions: d i u x X o c s p %; flags - 0 + space #; width and precision, both also as *;
+ * lengths hh h l ll z. No floating point. An unknown conversion is copied as it stands.
  */
 #ifndef GATHER_PRINTF_H
 #define GATHER_PRINTF_H

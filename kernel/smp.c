@@ -77,8 +77,8 @@ void __noreturn ap_main(struct cpu *cpu)
 	trap_init_cpu();
 	lapic_init_cpu();
 	timer_init_cpu();
-	ASSERT(lapic_id() == cpu->apic_id, "cpu%u: APIC id %u, the MADT says %u", cpu->id, lapic_id(),
-	       cpu->apic_id);
+	ASSERT(lapic_id() == cpu->apic_id, "cpu%u: APIC id %u, the MADT says %u", cpu->id,
+	       lapic_id(), cpu->apic_id);
 	cpu_online(cpu);
 	__atomic_fetch_add(&nr_started, 1, __ATOMIC_RELEASE);
 	sched_start_cpu();
@@ -108,8 +108,9 @@ static bool wait_started(u32 wanted, u64 ns)
 
 /*
  * INIT, start-up, and a second start-up for a CPU that missed the first (SDM vol. 3A 8.4.4.1).
- * The alarm serves nobody: under QEMU's -icount the start of a CPU moves virtual time to the next timer
- * event, and if that were the firmware's, no two runs would be alike. It may ring once, later.
+ * The alarm serves nobody: under QEMU's -icount the start of a CPU moves virtual time to the next
+ * timer event, and if that were the firmware's, no two runs would be alike. It may ring once,
+ * later.
  */
 static bool start_cpu(struct cpu *cpu, struct trampoline_args *args, u64 patience_ns)
 {
@@ -154,8 +155,8 @@ void smp_boot_aps(void)
 	args = acpi_info.nr_cpus > 1 ? install_trampoline() : NULL;
 	for (u32 i = 1; i < acpi_info.nr_cpus; i++)
 		if (!start_cpu(&cpus[i], args, patience_ns))
-			panic("smp: cpu%u (APIC id %u) did not answer its start-up IPI within %lu ms; "
-			      "%u of %u CPUs are online",
+			panic("smp: cpu%u (APIC id %u) did not answer its start-up IPI within "
+			      "%lu ms; %u of %u CPUs are online",
 			      i, cpus[i].apic_id, patience_ns / NSEC_PER_MSEC, nr_started,
 			      acpi_info.nr_cpus);
 	pr_info("smp: %u of %u CPUs online\n", nr_started, acpi_info.nr_cpus);

@@ -8,15 +8,16 @@
 #include "kernel/types.h"
 
 /*
- * Chooses one free page below 640 KiB for the start-up code: real mode can reach no other. Before mm_init,
- * which leaves the first MiB alone. Without such a page a machine with several CPUs cannot start.
+ * Chooses one free page below 640 KiB for the start-up code: real mode can reach no other. Before
+ * mm_init, which leaves the first MiB alone. Without such a page a machine with several CPUs cannot
+ * start.
  */
 void smp_choose_trampoline(const struct boot_info *info);
 
 /*
- * Starts every CPU that acpi_info lists, one after another, each up to cpu_online. Panics, naming the APIC
- * ids, if one does not answer, or if `expect_cpus=` on the command line names another number. Interrupts
- * off; after sched_init.
+ * Starts every CPU that acpi_info lists, one after another, each up to cpu_online. Panics, naming
+ * the APIC ids, if one does not answer, or if `expect_cpus=` on the command line names another
+ * number. Interrupts off; after sched_init.
  */
 void smp_boot_aps(void);
 

@@ -51,7 +51,10 @@ void symbol_format(char *buf, size_t size, u64 address)
 		snprintf(buf, size, "%016lx", address);
 }
 
-/* A call that never returns may be its function's last instruction: look up the call, not what follows. */
+/*
+ * A call that never returns may be its function's last instruction: look up the call, not what
+ * follows.
+ */
 static void print_caller(u64 return_address)
 {
 	u64 offset;

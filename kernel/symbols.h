@@ -15,8 +15,8 @@ const char *symbol_lookup(u64 address, u64 *offset);
 void symbol_format(char *buf, size_t size, u64 address);
 
 /*
- * Prints rip and then the callers found by following frame pointers from rbp, with kprintf. Stops at
- * anything that does not look like a kernel stack. rip may be 0: start with the first caller.
+ * Prints rip and then the callers found by following frame pointers from rbp, with kprintf. Stops
+ * at anything that does not look like a kernel stack. rip may be 0: start with the first caller.
  */
 void backtrace_print(u64 rip, u64 rbp);
 
