@@ -1,8 +1,7 @@
 /*
- * shim.h - what kernel sources need to run in a test: panic, log, spinlocks, one CPU, frames.
+ * shim.h - what kernel sources need to run in a test: panic, log, page descriptors.
  *
- * panic ends the test as a failed assertion, or is what expect_assert_failure() waits for. Locks
- * only check themselves: taken twice, given back unheld.
+ * panic ends the test as a failed assertion, or is what expect_assert_failure() waits for.
  */
 #ifndef TESTS_HOST_SHIM_H
 #define TESTS_HOST_SHIM_H
@@ -13,9 +12,8 @@
 #define HOST_FRAMES 4096
 
 extern char host_panic_message[512]; /* the last panic's */
-extern unsigned host_locks_held;
 
-/* All HOST_FRAMES descriptors zeroed; mem_map and max_pfn describe them; CPU 0 is current. */
+/* All HOST_FRAMES descriptors zeroed; mem_map and max_pfn describe them. */
 void host_reset(void);
 
 /* A small fast generator (xorshift64*): the same seed gives the same test on every machine. */
