@@ -13,7 +13,7 @@ PYTEST_ARGS ?=
 T ?= *
 
 HOST_CFLAGS := -std=gnu11 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
-	-fno-omit-frame-pointer -Wall -Wextra -Itests/host -I. \
+	-fno-omit-frame-pointer -Wall -Wextra -Itests/host/include -Itests/host -I. \
 	$(if $(WERROR),-Werror)
 HOST_TESTS := $(patsubst tests/host/%.c,%,$(wildcard tests/host/test_*.c))
 

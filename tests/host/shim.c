@@ -17,6 +17,7 @@ char host_panic_message[512];
 static struct page frames[HOST_FRAMES];
 struct page *mem_map = frames;
 u64 max_pfn = HOST_FRAMES;
+char host_memory[HOST_FRAMES * PAGE_SIZE] __aligned(PAGE_SIZE);
 
 void host_reset(void)
 {
