@@ -1,0 +1,170 @@
+/* paging.c - page-table walks and the kernel's own mappings (see paging.h). */
+#include "arch/paging.h"
+#include "boot/bootinfo.h"
+#include "kernel/lib.h"
+#include "kernel/log.h"
+#include "mm/page_alloc.h"
+
+#define PTE_TABLE (PTE_P | PTE_W | PTE_U) /* rights are decided by the last level */
+
+#define KERNEL_RW (PTE_P | PTE_W | PTE_A | PTE_D | PTE_G | PTE_NX)
+#define KERNEL_RO (PTE_P | PTE_A | PTE_G | PTE_NX)
+#define KERNEL_RX (PTE_P | PTE_A | PTE_G)
+#define DEVICE_RW (KERNEL_RW | PTE_PCD | PTE_PWT)
+
+u64 kernel_cr3;
+u64 *kernel_pml4;
+
+static u64 (*boot_alloc_table)(void *arg);
+static u64 mmio_next = MMIO_BASE;
+
+static u64 *table_of(u64 entry)
+{
+	return phys_to_virt(entry & PTE_ADDR);
+}
+
+/* The table of `level` that covers va, allocated on the way if alloc is given. */
+static u64 *walk_to_level(u64 *pml4, u64 va, unsigned level, u64 (*alloc)(void *), void *arg)
+{
+	u64 *table = pml4;
+	unsigned l;
+
+	for (l = NR_LEVELS - 1; l > level; l--) {
+		u64 *entry = &table[table_index(va, l)];
+
+		if (!(READ_ONCE(*entry) & PTE_P)) {
+			u64 phys = alloc ? alloc(arg) : 0;
+
+			if (!phys)
+				return NULL;
+			store_release(entry, phys | PTE_TABLE);
+		}
+		ASSERT(!(*entry & PTE_PS), "%lx lies in a large page", va);
+		table = table_of(*entry);
+	}
+	return table;
+}
+
+pte_t *pte_walk(u64 *pml4, u64 va, u64 (*alloc)(void *arg), void *arg)
+{
+	u64 *table = walk_to_level(pml4, va, 0, alloc, arg);
+
+	return table ? &table[table_index(va, 0)] : NULL;
+}
+
+u64 *pml4_create(void)
+{
+	u64 *pml4 = kpage_alloc(0);
+
+	if (pml4)
+		memcpy(pml4 + PTRS_PER_TABLE / 2, kernel_pml4 + PTRS_PER_TABLE / 2, PAGE_SIZE / 2);
+	return pml4;
+}
+
+static u64 free_tables(u64 *table, unsigned level, unsigned entries)
+{
+	u64 freed = 1;
+	unsigned i;
+
+	for (i = 0; level > 0 && i < entries; i++)
+		if (table[i] & PTE_P)
+			freed += free_tables(table_of(table[i]), level - 1, PTRS_PER_TABLE);
+	kpage_free(table, 0);
+	return freed;
+}
+
+u64 pml4_destroy(u64 *pml4)
+{
+	return free_tables(pml4, NR_LEVELS - 1, PTRS_PER_TABLE / 2);
+}
+
+void map_kernel_range(u64 va, u64 phys, u64 len, u64 bits)
+{
+	u64 end = va + len;
+
+	while (va < end) {
+		bool large = IS_ALIGNED(va | phys, PMD_PAGE_SIZE) && end - va >= PMD_PAGE_SIZE;
+		unsigned level = large ? 1 : 0;
+		u64 *table = walk_to_level(kernel_pml4, va, level, boot_alloc_table, NULL);
+		u64 step = large ? PMD_PAGE_SIZE : PAGE_SIZE;
+
+		if (!table)
+			panic("no memory for the kernel's page tables");
+		table[table_index(va, level)] = phys | bits | (large ? PTE_PS : 0);
+		va += step;
+		phys += step;
+	}
+}
+
+/* The direct map of [start, end), read-only where the kernel's text and constants lie. */
+static void map_direct(u64 start, u64 end)
+{
+	u64 ro_start = kernel_to_phys(__text_start), ro_end = kernel_to_phys(__rodata_end);
+	u64 cuts[4] = {start, MIN(MAX(ro_start, start), end), MIN(MAX(ro_end, start), end), end};
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (cuts[i] < cuts[i + 1])
+			map_kernel_range(DIRECT_MAP_BASE + cuts[i], cuts[i], cuts[i + 1] - cuts[i],
+					 i == 1 ? KERNEL_RO : KERNEL_RW);
+}
+
+static void map_segment(char *start, char *end, u64 bits)
+{
+	map_kernel_range((u64)start, kernel_to_phys(start),
+			 ALIGN_UP((u64)end, PAGE_SIZE) - (u64)start, bits);
+}
+
+static bool is_ram(u32 type)
+{
+	return type == BOOT_MEM_AVAILABLE || type == BOOT_MEM_ACPI || type == BOOT_MEM_NVS;
+}
+
+void paging_init(u64 (*alloc_table)(void *arg))
+{
+	u32 i;
+
+	boot_alloc_table = alloc_table;
+	kernel_cr3 = alloc_table(NULL);
+	kernel_pml4 = phys_to_virt(kernel_cr3);
+	for (i = PTRS_PER_TABLE / 2; i < PTRS_PER_TABLE; i++)
+		if (i == table_index(DIRECT_MAP_BASE, 3) || i == table_index(VMALLOC_BASE, 3) ||
+		    i == table_index(MMIO_BASE, 3) || i == table_index(KERNEL_BASE, 3))
+			kernel_pml4[i] = alloc_table(NULL) | PTE_TABLE;
+	for (i = 0; i < boot_info.nr_mem; i++) {
+		struct boot_mem *m = &boot_info.mem[i];
+
+		if (is_ram(m->type) && m->base + m->len <= GIB * 512)
+			map_direct(ALIGN_DOWN(m->base, PAGE_SIZE),
+				   ALIGN_UP(m->base + m->len, PAGE_SIZE));
+	}
+	map_segment(__text_start, __text_end, KERNEL_RX);
+	map_segment(__rodata_start, __rodata_end, KERNEL_RO);
+	map_segment(__data_start, __kernel_end, KERNEL_RW);
+	write_cr3(kernel_cr3);
+	local_flush_tlb_all();
+}
+
+static u64 alloc_kernel_table(void *arg)
+{
+	void *table = kpage_alloc(0);
+
+	(void)arg;
+	return table ? virt_to_phys(table) : 0;
+}
+
+pte_t *vmalloc_pte(u64 va)
+{
+	return pte_walk(kernel_pml4, va, alloc_kernel_table, NULL);
+}
+
+void *ioremap(u64 phys, size_t len)
+{
+	u64 start = ALIGN_DOWN(phys, PAGE_SIZE), end = ALIGN_UP(phys + len, PAGE_SIZE);
+	u64 va = mmio_next;
+
+	boot_alloc_table = alloc_kernel_table;
+	map_kernel_range(va, start, end - start, DEVICE_RW);
+	mmio_next += end - start + PAGE_SIZE; /* a hole after each */
+	return (void *)(va + (phys - start));
+}

@@ -1,0 +1,111 @@
+/* uaccess.c - user copies with an exception table entry each (see uaccess.h). */
+#include "arch/uaccess.h"
+#include "arch/cpu.h"
+#include "arch/layout.h"
+#include "kernel/errno.h"
+
+static bool user_range_ok(u64 addr, size_t len)
+{
+	return addr <= USER_END && len <= USER_END - addr;
+}
+
+static bool have_smap(void)
+{
+	return read_cr4() & CR4_SMAP;
+}
+
+static void user_access_begin(void)
+{
+	if (have_smap())
+		stac();
+}
+
+static void user_access_end(void)
+{
+	if (have_smap())
+		clac();
+}
+
+/* A string instruction leaves in RCX what was not done; the fixup continues right behind it. */
+#define USER_STRING_OP(insn, dst, src, count, rax)                                                 \
+	__asm__ volatile("1: rep " insn "\n"                                                       \
+			 "2:\n"                                                                    \
+			 ".pushsection __ex_table,\"a\"\n"                                         \
+			 ".balign 4\n"                                                             \
+			 ".long 1b - .\n"                                                          \
+			 ".long 2b - .\n"                                                          \
+			 ".popsection\n"                                                           \
+			 : "+D"(dst), "+S"(src), "+c"(count)                                       \
+			 : "a"(rax)                                                                \
+			 : "memory")
+
+static size_t raw_copy(void *to, const void *from, size_t len)
+{
+	size_t words = len / 8, bytes = len % 8;
+
+	user_access_begin();
+	USER_STRING_OP("movsq", to, from, words, 0);
+	if (!words)
+		USER_STRING_OP("movsb", to, from, bytes, 0);
+	user_access_end();
+	return words + bytes;
+}
+
+static size_t raw_clear(void *to, size_t len)
+{
+	const void *unused = NULL;
+
+	user_access_begin();
+	USER_STRING_OP("stosb", to, unused, len, 0);
+	user_access_end();
+	return len;
+}
+
+int copy_from_user(void *to, u64 from, size_t len)
+{
+	if (!user_range_ok(from, len))
+		return -EFAULT;
+	return raw_copy(to, (const void *)from, len) ? -EFAULT : 0;
+}
+
+int copy_to_user(u64 to, const void *from, size_t len)
+{
+	if (!user_range_ok(to, len))
+		return -EFAULT;
+	return raw_copy((void *)to, from, len) ? -EFAULT : 0;
+}
+
+int clear_user(u64 to, size_t len)
+{
+	if (!user_range_ok(to, len))
+		return -EFAULT;
+	return raw_clear((void *)to, len) ? -EFAULT : 0;
+}
+
+s64 strncpy_from_user(char *to, u64 from, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++) {
+		if (copy_from_user(&to[i], from + i, 1))
+			return -EFAULT;
+		if (!to[i])
+			return (s64)i;
+	}
+	return -ENAMETOOLONG;
+}
+
+int get_user_u64(u64 *value, u64 from)
+{
+	return copy_from_user(value, from, sizeof(*value));
+}
+
+int get_user_u32(u32 *value, u64 from)
+{
+	return copy_from_user(value, from, sizeof(*value));
+}
+
+int put_user_u32(u64 to, u32 value)
+{
+	return copy_to_user(to, &value, sizeof(value));
+}

@@ -1,0 +1,178 @@
+/*
+ * abi.h - what user programs and the kernel say to each other.
+ *
+ * Shared by the kernel and by every user program that makes native calls. Linux-numbered system
+ * calls are not listed here: they have Linux's numbers, arguments, results and errno values.
+ * Native calls start at 0x1000 and return a value >= 0 or a negative errno, like all others.
+ */
+#ifndef GATHER_ABI_H
+#define GATHER_ABI_H
+
+#ifdef GATHER_KERNEL
+#include "kernel/types.h"
+typedef u64 abi_u64;
+typedef u32 abi_u32;
+typedef s32 abi_s32;
+#else
+#include <stdint.h>
+typedef uint64_t abi_u64;
+typedef uint32_t abi_u32;
+typedef int32_t abi_s32;
+#endif
+
+/* ---- Native system calls ------------------------------------------------------------------ */
+
+#define SYS_native_base     0x1000
+#define SYS_endpoint_create 0x1000 /* () -> handle */
+#define SYS_handle_close    0x1001 /* (handle) -> 0 */
+#define SYS_handle_mint     0x1002 /* (endpoint handle, badge) -> handle whose calls carry badge */
+#define SYS_ipc_call        0x1003 /* (handle, struct ipc_msg *) -> 0; sends, waits for the reply */
+#define SYS_ipc_recv        0x1004 /* (handle, struct ipc_msg *) -> 0; waits for a call */
+#define SYS_ipc_reply       0x1005 /* (struct ipc_msg *) -> 0; answers msg->reply_to */
+#define SYS_ipc_reply_recv  0x1006 /* (handle, struct ipc_msg *) -> 0; both in one step */
+#define SYS_object_create   0x1010 /* (pager endpoint, cookie, bytes) -> object handle */
+#define SYS_object_map      0x1011 /* (object handle, bytes, prot, offset) -> address (shared) */
+#define SYS_object_resize   0x1012 /* (object handle, bytes) -> 0; pages past the end are dropped */
+#define SYS_object_size     0x1013 /* (object handle) -> bytes */
+#define SYS_info            0x1020 /* (enum info_kind, buffer, bytes) -> bytes written */
+#define SYS_control         0x1021 /* (enum control_op, argument, bytes) -> 0; privileged tasks */
+
+/* ---- IPC ---------------------------------------------------------------------------------- */
+
+#define IPC_WORDS        6
+#define IPC_PAGE_SIZE    4096
+#define IPC_NO_HANDLE    (-1)
+#define IPC_BADGE_KERNEL (~0ULL) /* the call comes from the kernel itself; cannot be minted */
+
+/*
+ * A message: a label, a few words, at most one page of data and at most one handle.
+ * Sending: page (may be 0) and page_len (<= 4096) name data to copy out; handle is one to pass on.
+ * Receiving: page and page_cap name a buffer; page_len is then how much arrived, handle what arrived.
+ * reply_to names the caller that waits: set by receive, read by reply.
+ */
+struct ipc_msg {
+	abi_u64 label;
+	abi_u64 words[IPC_WORDS];
+	abi_u64 badge;
+	abi_u64 page;
+	abi_u32 page_len;
+	abi_u32 page_cap;
+	abi_s32 handle;
+	abi_u32 reply_to;
+};
+
+/* ---- The file protocol: what the kernel asks a file server -------------------------------- */
+/* Every reply: label = 0 or a negative errno. All calls carry IPC_BADGE_KERNEL.               */
+
+#define FS_OPEN     1 /* page: path; words: [0] open flags, [1] mode
+                       * reply: [0] file id, [1] size, [2] enum fs_kind, [3] inode number;
+                       *        handle: the file's memory object when FS_KIND_OBJECT */
+#define FS_CLOSE    2 /* words: [0] file id */
+#define FS_READ     3 /* FS_KIND_STREAM; words: [0] file id, [1] offset, [2] bytes <= 4096
+                       * reply: page: the data, [0] bytes (0 at the end) */
+#define FS_TRUNCATE 4 /* words: [0] file id, [1] new size; the server resizes the memory object */
+#define FS_UNLINK   5 /* page: path */
+
+enum fs_kind {
+	FS_KIND_OBJECT = 1, /* read, write and mmap go through the memory object */
+	FS_KIND_STREAM = 2, /* generated text: read only, by FS_READ */
+};
+
+/* ---- The pager protocol: what the kernel asks the pager of a memory object ----------------- */
+
+#define PAGER_PAGE_IN  16 /* words: [0] cookie, [1] page index; reply: page (short = zero filled) */
+#define PAGER_PAGE_OUT 17 /* words: [0] cookie, [1] page index; page: the data */
+
+/* Handles a boot task starts with. */
+#define BOOT_HANDLE_SERVICE 0 /* file server: the endpoint it receives on */
+#define BOOT_HANDLE_ARCHIVE 1 /* file server: memory object holding the boot archive (ustar) */
+
+/* ---- Information -------------------------------------------------------------------------- */
+
+enum info_kind {
+	INFO_SYSTEM = 1, /* struct info_system */
+	INFO_CPUS = 2,   /* struct info_cpu, one per online CPU */
+	INFO_TASKS = 3,  /* struct info_task, one per task */
+	INFO_VMSTAT = 4, /* struct info_vmstat */
+};
+
+/* Why a flush was asked for. Counters are kept per reason. */
+enum tlb_reason {
+	TLB_RECLAIM, /* reclaim, through a batch or page by page */
+	TLB_MIGRATE,
+	TLB_UNMAP,   /* munmap, madvise, truncation */
+	TLB_PROTECT, /* mprotect, write protection at fork */
+	TLB_COW,     /* a copied page replaces a shared one */
+	TLB_VMALLOC, /* kernel ranges */
+	TLB_EXIT,    /* page tables about to go away */
+	NR_TLB_REASONS
+};
+
+/* The counters of one CPU for one reason. taken + coalesced = targets, summed over all CPUs. */
+struct tlb_counters {
+	abi_u64 icr;       /* ICR writes (initiator) */
+	abi_u64 targets;   /* CPUs a request was queued to (initiator) */
+	abi_u64 taken;     /* interrupts taken for it (target) */
+	abi_u64 coalesced; /* requests served by an interrupt already taken for another (target) */
+	abi_u64 flushes;   /* flushes executed, local ones included */
+	abi_u64 freed;     /* frames freed after the flush (initiator) */
+	abi_u64 lazy;      /* CPUs in the mask skipped because they were lazy (initiator) */
+};
+
+struct info_system {
+	abi_u32 cpus_present; /* in the MADT */
+	abi_u32 cpus_online;
+	abi_u64 uptime_ns;
+	abi_u64 tsc_khz;
+	abi_u64 mem_total_pages; /* managed by the frame allocator */
+	abi_u64 mem_free_pages;
+	abi_u64 mem_boot_pages; /* RAM in the firmware's map */
+	abi_u64 active_file, inactive_file, active_anon, inactive_anon, unevictable; /* pages */
+	abi_u64 limbo_pages; /* gathered, not yet flushed */
+	abi_u64 kernel_pages, pagetable_pages;
+	abi_u64 watermark_min, watermark_low, watermark_high; /* pages */
+	abi_u32 batch_capacity; /* PFNs in one tlbflush_unmap_batch */
+	abi_u32 interactive;    /* 1: a person is at the console */
+	char tlb_policy[16];
+	char cpu_model[52];
+	char apic_mode[12]; /* "xapic" or "x2apic" */
+	char boot_command[256]; /* run= from the command line: what the monitor does first */
+	char cmdline[256];
+};
+
+struct info_cpu {
+	abi_u32 cpu, apic_id;
+	abi_u64 timer_irqs, resched_irqs, serial_irqs, spurious_irqs;
+	abi_u64 context_switches, page_faults, syscalls, idle_ns;
+	struct tlb_counters tlb[NR_TLB_REASONS];
+};
+
+struct info_task {
+	abi_u32 pid, ppid, nr_threads, cpu;
+	abi_u64 rss_pages;
+	abi_u32 pinned;
+	char state; /* R running or ready, S asleep, Z ended and not waited for */
+	char name[27];
+};
+
+struct info_vmstat {
+	abi_u64 pgfault, pgmajfault;
+	abi_u64 pgscan, pgsteal, pgsteal_kswapd, pgsteal_direct; /* pages */
+	abi_u64 pgactivate, pgdeactivate, pgrefill;
+	abi_u64 pgpgin, pgpgout; /* pages asked from and given to pagers */
+	abi_u64 unmapped_pages;  /* pages whose last PTE reclaim cleared */
+	abi_u64 unmapped_sharers; /* sum over them of other CPUs in the mask */
+	abi_u64 batch_allocated, batch_alloc_failed, batch_flushes;
+	abi_u64 oom_kill, unknown_syscalls, cow_copies;
+};
+
+/* ---- Control ------------------------------------------------------------------------------ */
+
+enum control_op {
+	CONTROL_TLB_POLICY = 1,  /* argument: name, bytes: its length */
+	CONTROL_POWEROFF = 2,    /* argument: 0 all passed, anything else: something failed */
+	CONTROL_REBOOT = 3,
+	CONTROL_DROP_CACHES = 4, /* drop every clean unmapped file page */
+};
+
+#endif

@@ -1,0 +1,311 @@
+/* exec.c - loading a program: segments, stack, registers (see exec.h). */
+#include "kernel/exec.h"
+#include "arch/cpu.h"
+#include "arch/fpu.h"
+#include "arch/gdt.h"
+#include "arch/trap.h"
+#include "arch/uaccess.h"
+#include "kernel/cpu.h"
+#include "kernel/elf.h"
+#include "kernel/errno.h"
+#include "kernel/file.h"
+#include "kernel/lib.h"
+#include "kernel/log.h"
+#include "kernel/task.h"
+#include "kernel/thread.h"
+#include "mm/mm.h"
+#include "mm/object.h"
+#include "mm/page_alloc.h"
+
+#define STACK_TOP  0x00007ffffff00000ull
+#define STACK_SIZE (1 * MIB) /* below it nothing is mapped: overflow faults */
+#define MAX_ARGS   256
+#define PATH_LIMIT 256
+#define SIGKILL    9
+
+/* ---- Strings --------------------------------------------------------------------------------------- */
+
+int exec_args_alloc(struct exec_args *args)
+{
+	*args = (struct exec_args){.strings = kpage_alloc(EXEC_STRINGS_ORDER)};
+	return args->strings ? 0 : -ENOMEM;
+}
+
+void exec_args_free(struct exec_args *args)
+{
+	if (args->strings)
+		kpage_free(args->strings, EXEC_STRINGS_ORDER);
+	args->strings = NULL;
+}
+
+static int count_string(struct exec_args *args, size_t len, bool env)
+{
+	if (args->argc + args->envc == MAX_ARGS)
+		return -E2BIG;
+	args->used += (u32)len + 1;
+	if (env)
+		args->envc++;
+	else
+		args->argc++;
+	return 0;
+}
+
+int exec_args_add(struct exec_args *args, const char *string, bool env)
+{
+	size_t len = strlen(string);
+
+	if (len + 1 > EXEC_STRINGS_SIZE - args->used)
+		return -E2BIG;
+	memcpy(args->strings + args->used, string, len + 1);
+	return count_string(args, len, env);
+}
+
+static int add_user_strings(struct exec_args *args, u64 vector, bool env)
+{
+	u64 pointer;
+	s64 len;
+	int err;
+
+	if (!vector)
+		return 0;
+	for (;; vector += sizeof(u64)) {
+		if (get_user_u64(&pointer, vector))
+			return -EFAULT;
+		if (!pointer)
+			return 0;
+		len = strncpy_from_user(args->strings + args->used, pointer,
+					EXEC_STRINGS_SIZE - args->used);
+		if (len < 0)
+			return len == -ENAMETOOLONG ? -E2BIG : (int)len;
+		err = count_string(args, (size_t)len, env);
+		if (err)
+			return err;
+	}
+}
+
+/* ---- Segments --------------------------------------------------------------------------------------- */
+
+static int map_segment(struct mm *mm, const struct elf_segment *s, struct vm_object *object,
+		       struct file *file)
+{
+	u64 start = ALIGN_DOWN(s->vaddr, PAGE_SIZE);
+	u64 file_end = ALIGN_UP(s->vaddr + s->filesz, PAGE_SIZE);
+	u64 end = ALIGN_UP(s->vaddr + s->memsz, PAGE_SIZE);
+	u32 flags = s->prot | VMA_MAYWRITE;
+	s64 at = 0;
+
+	if (!s->filesz)
+		file_end = start;
+	if (file_end > start)
+		at = mm_map(mm, start, file_end - start, flags, object, s->offset / PAGE_SIZE, file,
+			    true);
+	if (at >= 0 && end > file_end)
+		at = mm_map(mm, file_end, end - file_end, flags, NULL, 0, NULL, true);
+	return at < 0 ? (int)at : 0;
+}
+
+static int map_program(struct mm *mm, const struct elf_info *info, struct vm_object *object,
+		       struct file *file)
+{
+	s64 at;
+	u32 i;
+	int err;
+
+	for (i = 0; i < info->nr_segments; i++) {
+		err = map_segment(mm, &info->segments[i], object, file);
+		if (err)
+			return err;
+	}
+	mm->brk_start = mm->brk = info->end;
+	at = mm_map(mm, STACK_TOP - STACK_SIZE, STACK_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE,
+		    NULL, 0, NULL, true);
+	return at < 0 ? (int)at : 0;
+}
+
+/* The last page of a segment's file part may hold other bytes of the file: they must read as 0. */
+static int clear_tails(const struct elf_info *info)
+{
+	u32 i;
+
+	for (i = 0; i < info->nr_segments; i++) {
+		const struct elf_segment *s = &info->segments[i];
+		u64 from = s->vaddr + s->filesz, to = ALIGN_UP(from, PAGE_SIZE);
+
+		if (s->filesz && s->memsz > s->filesz && to > from && (s->prot & VMA_WRITE) &&
+		    clear_user(from, to - from))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+/* ---- The stack --------------------------------------------------------------------------------------- */
+
+enum { AT_NULL = 0, AT_PHDR = 3, AT_PHENT = 4, AT_PHNUM = 5, AT_PAGESZ = 6, AT_ENTRY = 9,
+       AT_UID = 11, AT_EUID = 12, AT_GID = 13, AT_EGID = 14, AT_SECURE = 23, AT_RANDOM = 25 };
+
+#define NR_AUX 12
+
+/*
+ * Downwards from STACK_TOP: the strings, 16 random bytes, then (16-byte aligned) argc, argv, 0,
+ * envp, 0 and the auxiliary vector, as the x86-64 ABI's 3.4.1 lays them out.
+ */
+static int build_stack(const struct elf_info *info, const struct exec_args *args, u64 *rsp)
+{
+	u64 strings = ALIGN_DOWN(STACK_TOP - args->used, 16ul), random = strings - 16;
+	u64 aux[NR_AUX][2] = {
+		{AT_PHDR, info->phdr_vaddr}, {AT_PHENT, info->phentsize}, {AT_PHNUM, info->phnum},
+		{AT_PAGESZ, PAGE_SIZE}, {AT_ENTRY, info->entry}, {AT_UID, 0}, {AT_EUID, 0},
+		{AT_GID, 0}, {AT_EGID, 0}, {AT_SECURE, 0}, {AT_RANDOM, random}, {AT_NULL, 0},
+	};
+	u64 seed[2] = {rdtsc() * 0x9e3779b97f4a7c15ull, rdtsc()};
+	u64 *vector = kpage_alloc(0);
+	u32 n = 0, i, at = 0, bytes;
+	int err;
+
+	if (!vector)
+		return -ENOMEM;
+	vector[n++] = args->argc;
+	for (i = 0; i < args->argc + args->envc; i++) {
+		if (i == args->argc)
+			vector[n++] = 0;
+		vector[n++] = strings + at;
+		at += (u32)strlen(args->strings + at) + 1;
+	}
+	if (!args->envc)
+		vector[n++] = 0;
+	vector[n++] = 0;
+	bytes = n * 8 + (u32)sizeof(aux);
+	*rsp = ALIGN_DOWN(random - bytes, 16ul);
+	err = copy_to_user(strings, args->strings, args->used);
+	if (!err)
+		err = copy_to_user(random, seed, sizeof(seed));
+	if (!err)
+		err = copy_to_user(*rsp, vector, n * 8);
+	if (!err)
+		err = copy_to_user(*rsp + n * 8, aux, sizeof(aux));
+	kpage_free(vector, 0);
+	return err;
+}
+
+_Static_assert((MAX_ARGS + 3) * 8 <= PAGE_SIZE, "the vectors fit a page");
+
+/* ---- Exec ---------------------------------------------------------------------------------------------- */
+
+static void enter_program(struct trap_frame *tf, u64 entry, u64 rsp)
+{
+	struct thread *self = current;
+
+	memset(tf, 0, sizeof(*tf));
+	tf->rip = entry;
+	tf->rsp = rsp;
+	tf->cs = USER_CS;
+	tf->ss = USER_DS;
+	tf->rflags = RFLAGS_IF | RFLAGS_RESERVED1;
+	self->fs_base = self->gs_base = 0;
+	self->clear_child_tid = 0;
+	wrmsr(MSR_FS_BASE, 0);
+	fpu_reset_current();
+}
+
+static int read_program(struct vm_object *object, const char *name, struct elf_info *info)
+{
+	size_t len = MIN(READ_ONCE(object->size), PAGE_SIZE);
+	void *head = kpage_alloc(0);
+	const char *wrong;
+	int err;
+
+	if (!head)
+		return -ENOMEM;
+	err = object_copy(object, 0, head, len, false);
+	wrong = err ? NULL : elf_parse(head, len, object->size, USER_BASE, USER_END, info);
+	kpage_free(head, 0);
+	if (wrong) {
+		pr_warn("exec: %s: %s\n", name, wrong);
+		return -ENOEXEC;
+	}
+	return err;
+}
+
+static void use_mm(struct task *task, struct mm *mm)
+{
+	struct mm *old = task->mm;
+
+	task->mm = mm;
+	mm_switch_current(mm);
+	if (old)
+		mm_put(old);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++)
+		if (*path == '/' && path[1])
+			base = path + 1;
+	return base;
+}
+
+int exec_object(struct vm_object *object, struct file *file, const char *name,
+		const struct exec_args *args, struct trap_frame *tf)
+{
+	struct task *task = current->task;
+	struct elf_info info;
+	struct mm *mm;
+	u64 rsp;
+	int err;
+
+	if (task->nr_threads > 1)
+		return -EBUSY;
+	err = read_program(object, name, &info);
+	if (err)
+		return err;
+	mm = mm_create(task->server);
+	if (!mm)
+		return -ENOMEM;
+	err = map_program(mm, &info, object, file);
+	if (err) {
+		mm_put(mm);
+		return err;
+	}
+	use_mm(task, mm);
+	strlcpy(task->name, base_name(name), sizeof(task->name));
+	strlcpy(current->name, task->name, sizeof(current->name));
+	err = clear_tails(&info);
+	if (!err)
+		err = build_stack(&info, args, &rsp);
+	if (err) {
+		pr_warn("exec: %s: could not be loaded (error %d): ended\n", task->name, -err);
+		(void)task_kill(task->pid, SIGKILL);
+		return err;
+	}
+	enter_program(tf, info.entry, rsp);
+	return 0;
+}
+
+s64 sys_execve(struct trap_frame *tf, u64 user_path, u64 argv, u64 envp)
+{
+	char path[PATH_LIMIT];
+	s64 len = strncpy_from_user(path, user_path, sizeof(path));
+	struct exec_args args;
+	struct file *file;
+	int err;
+
+	if (len < 0)
+		return len;
+	err = exec_args_alloc(&args);
+	if (err)
+		return err;
+	err = add_user_strings(&args, argv, false);
+	if (!err)
+		err = add_user_strings(&args, envp, true);
+	file = err ? NULL : file_open(current->task->fs, path, 0, 0, &err);
+	if (file && file->kind == FILE_OBJECT)
+		err = exec_object(file->object, file, path, &args, tf);
+	else if (file)
+		err = -EACCES;
+	if (file)
+		file_put(file);
+	exec_args_free(&args);
+	return err;
+}

@@ -1,0 +1,37 @@
+/* exec.h - replacing a task's program. */
+#ifndef KERNEL_EXEC_H
+#define KERNEL_EXEC_H
+
+#include "kernel/types.h"
+
+struct file;
+struct task;
+struct trap_frame;
+struct vm_object;
+
+/* Argument and environment strings in one kernel block: count strings, each with its 0. */
+#define EXEC_STRINGS_ORDER 2
+#define EXEC_STRINGS_SIZE  (PAGE_SIZE << EXEC_STRINGS_ORDER)
+
+struct exec_args {
+	char *strings; /* EXEC_STRINGS_SIZE bytes */
+	u32 used;
+	u32 argc, envc; /* argv strings first */
+};
+
+int exec_args_alloc(struct exec_args *args);
+void exec_args_free(struct exec_args *args);
+/* Append one string; -E2BIG. Arguments before environment. */
+int exec_args_add(struct exec_args *args, const char *string, bool env);
+
+/*
+ * Give the current task the program in object and fill tf to enter it. file (may be NULL) stays
+ * open while mapped. Errors before the point of no return leave everything as it was; after it the
+ * task is killed. Context: the task's only thread.
+ */
+int exec_object(struct vm_object *object, struct file *file, const char *name,
+		const struct exec_args *args, struct trap_frame *tf);
+
+s64 sys_execve(struct trap_frame *tf, u64 path, u64 argv, u64 envp);
+
+#endif

@@ -1,0 +1,474 @@
+/* file.c - descriptors, and reading and writing through them (see file.h). */
+#include "kernel/file.h"
+#include "arch/uaccess.h"
+#include "kernel/abi.h"
+#include "kernel/console.h"
+#include "kernel/cpu.h"
+#include "kernel/errno.h"
+#include "kernel/ipc.h"
+#include "kernel/lib.h"
+#include "kernel/log.h"
+#include "kernel/task.h"
+#include "kernel/thread.h"
+#include "mm/object.h"
+#include "mm/page_alloc.h"
+#include "mm/slab.h"
+
+#define PATH_LIMIT 256
+#define IOV_LIMIT  1024
+#define MAX_RW     0x7ffff000ull
+
+#define O_ACCMODE 3u
+#define O_WRONLY  1u
+#define O_APPEND  02000u
+
+#define SEEK_SET 0
+#define SEEK_CUR 1
+#define SEEK_END 2
+
+#define TIOCGWINSZ 0x5413
+
+/* ---- Asking the server -------------------------------------------------------------------------- */
+
+static int fs_call(struct endpoint *fs, struct ipc_call *call)
+{
+	int err;
+
+	if (!fs)
+		return -EIO;
+	call->badge = IPC_BADGE_KERNEL;
+	err = ipc_call(fs, call);
+	if (err)
+		return err;
+	if ((s64)call->label < 0 && (s64)call->label > -4096)
+		return (int)call->label;
+	return call->label ? -EIO : 0;
+}
+
+/* Closing must reach the server even from a thread that was killed. */
+static void fs_close(struct endpoint *fs, u64 id)
+{
+	struct ipc_call call = {.label = FS_CLOSE, .words = {id}, .uninterrupted = true};
+
+	(void)fs_call(fs, &call);
+}
+
+static struct file *file_from_reply(struct endpoint *fs, const struct ipc_call *reply, u32 flags)
+{
+	struct file *file = kzalloc(sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->refcount = 1;
+	file->kind = reply->words[2] == FS_KIND_OBJECT ? FILE_OBJECT : FILE_STREAM;
+	file->flags = flags;
+	file->fs = fs;
+	endpoint_get(fs);
+	file->id = reply->words[0];
+	file->inode = reply->words[3];
+	if (reply->recv_cap_ref.kind == CAP_OBJECT) {
+		file->object = reply->recv_cap_ref.ptr;
+		object_get(file->object);
+	}
+	return file;
+}
+
+struct file *file_open(struct endpoint *fs, const char *path, u32 flags, u32 mode, int *err)
+{
+	struct ipc_call call = {
+		.label = FS_OPEN,
+		.words = {flags, mode},
+		.send_page = path,
+		.send_len = (u32)strlen(path) + 1,
+	};
+	struct file *file;
+
+	*err = fs_call(fs, &call);
+	if (*err)
+		return NULL;
+	file = file_from_reply(fs, &call, flags);
+	cap_put(call.recv_cap_ref);
+	if (!file)
+		*err = -ENOMEM;
+	else if (file->kind == FILE_OBJECT && !file->object)
+		*err = -EIO; /* the server promised an object and sent none */
+	if (*err && file) {
+		file_put(file);
+		file = NULL;
+	}
+	return file;
+}
+
+struct file *file_open_console(void)
+{
+	struct file *file = kzalloc(sizeof(*file));
+
+	if (file) {
+		file->refcount = 1;
+		file->kind = FILE_CONSOLE;
+	}
+	return file;
+}
+
+struct file *file_get(struct file *file)
+{
+	atomic_inc(&file->refcount);
+	return file;
+}
+
+void file_put(struct file *file)
+{
+	if (!atomic_dec_and_test(&file->refcount))
+		return;
+	if (file->object)
+		object_put(file->object);
+	if (file->fs) {
+		fs_close(file->fs, file->id);
+		endpoint_put(file->fs);
+	}
+	kfree(file);
+}
+
+/* ---- The table ------------------------------------------------------------------------------------ */
+
+s64 fd_install(struct task *task, struct file *file)
+{
+	s64 fd;
+
+	spin_lock(&task->handle_lock);
+	for (fd = 0; fd < MAX_FILES && task->files[fd]; fd++)
+		;
+	if (fd < MAX_FILES)
+		task->files[fd] = file;
+	spin_unlock(&task->handle_lock);
+	if (fd < MAX_FILES)
+		return fd;
+	file_put(file);
+	return -EMFILE;
+}
+
+struct file *fd_lookup(struct task *task, u64 fd)
+{
+	struct file *file = NULL;
+
+	if (fd >= MAX_FILES)
+		return NULL;
+	spin_lock(&task->handle_lock);
+	if (task->files[fd])
+		file = file_get(task->files[fd]);
+	spin_unlock(&task->handle_lock);
+	return file;
+}
+
+static struct file *fd_take(struct task *task, u64 fd)
+{
+	struct file *file;
+
+	spin_lock(&task->handle_lock);
+	file = task->files[fd];
+	task->files[fd] = NULL;
+	spin_unlock(&task->handle_lock);
+	return file;
+}
+
+void fd_close_all(struct task *task)
+{
+	struct file *file;
+	u64 fd;
+
+	for (fd = 0; fd < MAX_FILES; fd++) {
+		file = fd_take(task, fd);
+		if (file)
+			file_put(file);
+	}
+}
+
+void fd_copy_all(struct task *child, struct task *parent)
+{
+	u64 fd;
+
+	spin_lock(&parent->handle_lock);
+	for (fd = 0; fd < MAX_FILES; fd++)
+		if (parent->files[fd])
+			child->files[fd] = file_get(parent->files[fd]);
+	spin_unlock(&parent->handle_lock);
+}
+
+/* ---- System calls ---------------------------------------------------------------------------------- */
+
+s64 sys_open(u64 user_path, u64 flags, u64 mode)
+{
+	char path[PATH_LIMIT];
+	s64 len = strncpy_from_user(path, user_path, sizeof(path));
+	struct file *file;
+	int err;
+
+	if (len <= 0)
+		return len ? len : -ENOENT;
+	file = file_open(current->task->fs, path, (u32)flags, (u32)mode, &err);
+	return file ? fd_install(current->task, file) : err;
+}
+
+s64 sys_close(u64 fd)
+{
+	struct file *file = fd < MAX_FILES ? fd_take(current->task, fd) : NULL;
+
+	if (!file)
+		return -EBADF;
+	file_put(file);
+	return 0;
+}
+
+s64 sys_unlink(u64 user_path)
+{
+	char path[PATH_LIMIT];
+	s64 len = strncpy_from_user(path, user_path, sizeof(path));
+	struct ipc_call call = {.label = FS_UNLINK, .send_page = path, .send_len = (u32)len + 1};
+
+	return len < 0 ? len : fs_call(current->task->fs, &call);
+}
+
+/* One step of at most a page: from the file to the kernel's buffer. Bytes, 0 at the end. */
+static s64 read_chunk(struct file *file, void *page, u64 len)
+{
+	struct ipc_call call = {
+		.label = FS_READ,
+		.words = {file->id, file->offset, len},
+		.recv_page = page,
+		.recv_cap = (u32)len,
+	};
+	u64 size;
+	int err;
+
+	if (file->kind == FILE_STREAM) {
+		err = fs_call(file->fs, &call);
+		return err ? err : (s64)call.recv_len;
+	}
+	size = READ_ONCE(file->object->size);
+	if (file->offset >= size)
+		return 0;
+	len = MIN(len, size - file->offset);
+	err = object_copy(file->object, file->offset, page, len, false);
+	return err == -ENXIO ? 0 : err ? err : (s64)len;
+}
+
+static s64 read_file(struct file *file, u64 buf, u64 len)
+{
+	void *page = kpage_alloc(0);
+	s64 done = 0, n = page ? 0 : -ENOMEM;
+
+	while (page && (u64)done < len) {
+		n = read_chunk(file, page, MIN(len - (u64)done, PAGE_SIZE));
+		if (n > 0 && copy_to_user(buf + (u64)done, page, (u64)n))
+			n = -EFAULT;
+		if (n <= 0)
+			break;
+		file->offset += (u64)n;
+		done += n;
+	}
+	if (page)
+		kpage_free(page, 0);
+	return done ? done : n;
+}
+
+s64 sys_read(u64 fd, u64 buf, u64 len)
+{
+	struct file *file = fd_lookup(current->task, fd);
+	s64 n;
+
+	if (!file)
+		return -EBADF;
+	len = MIN(len, MAX_RW);
+	if ((file->flags & O_ACCMODE) == O_WRONLY && file->kind != FILE_CONSOLE)
+		n = -EBADF;
+	else if (file->kind == FILE_CONSOLE)
+		n = console_read(buf, len);
+	else
+		n = read_file(file, buf, len);
+	file_put(file);
+	return n;
+}
+
+static s64 write_console(u64 buf, u64 len)
+{
+	char chunk[256];
+	u64 done = 0, n;
+
+	while (done < len) {
+		n = MIN(len - done, sizeof(chunk));
+		if (copy_from_user(chunk, buf + done, n))
+			return done ? (s64)done : -EFAULT;
+		console_write(chunk, n);
+		done += n;
+	}
+	return (s64)done;
+}
+
+static int set_size(struct file *file, u64 size)
+{
+	struct ipc_call call = {.label = FS_TRUNCATE, .words = {file->id, size}};
+
+	return fs_call(file->fs, &call);
+}
+
+static s64 write_chunk(struct file *file, void *page, u64 len)
+{
+	int err = 0;
+
+	if (file->offset + len > READ_ONCE(file->object->size))
+		err = set_size(file, file->offset + len);
+	if (!err)
+		err = object_copy(file->object, file->offset, page, len, true);
+	return err ? err : (s64)len;
+}
+
+static s64 write_file(struct file *file, u64 buf, u64 len)
+{
+	void *page = kpage_alloc(0);
+	s64 done = 0, n = page ? 0 : -ENOMEM;
+
+	if (file->flags & O_APPEND)
+		file->offset = READ_ONCE(file->object->size);
+	while (page && (u64)done < len) {
+		n = (s64)MIN(len - (u64)done, PAGE_SIZE);
+		if (copy_from_user(page, buf + (u64)done, (u64)n))
+			n = -EFAULT;
+		else
+			n = write_chunk(file, page, (u64)n);
+		if (n <= 0)
+			break;
+		file->offset += (u64)n;
+		done += n;
+	}
+	if (page)
+		kpage_free(page, 0);
+	return done ? done : n;
+}
+
+s64 sys_write(u64 fd, u64 buf, u64 len)
+{
+	struct file *file = fd_lookup(current->task, fd);
+	s64 n;
+
+	if (!file)
+		return -EBADF;
+	len = MIN(len, MAX_RW);
+	if (file->kind == FILE_CONSOLE)
+		n = write_console(buf, len);
+	else if (file->kind != FILE_OBJECT || !(file->flags & O_ACCMODE))
+		n = -EBADF;
+	else
+		n = write_file(file, buf, len);
+	file_put(file);
+	return n;
+}
+
+struct iovec {
+	u64 base, len;
+};
+
+s64 sys_writev(u64 fd, u64 user_iov, u64 count)
+{
+	struct iovec iov;
+	s64 total = 0, n;
+	u64 i;
+
+	if (count > IOV_LIMIT)
+		return -EINVAL;
+	for (i = 0; i < count; i++) {
+		if (copy_from_user(&iov, user_iov + i * sizeof(iov), sizeof(iov)))
+			return total ? total : -EFAULT;
+		n = iov.len ? sys_write(fd, iov.base, iov.len) : 0;
+		if (n < 0)
+			return total ? total : n;
+		total += n;
+		if ((u64)n < iov.len)
+			break;
+	}
+	return total;
+}
+
+s64 sys_lseek(u64 fd, s64 offset, u64 whence)
+{
+	struct file *file = fd_lookup(current->task, fd);
+	s64 base = -1;
+
+	if (!file)
+		return -EBADF;
+	if (whence == SEEK_SET)
+		base = 0;
+	else if (whence == SEEK_CUR)
+		base = (s64)file->offset;
+	else if (whence == SEEK_END && file->kind == FILE_OBJECT)
+		base = (s64)READ_ONCE(file->object->size);
+	if (file->kind == FILE_CONSOLE)
+		base = -ESPIPE;
+	else if (base < 0 || __builtin_add_overflow(base, offset, &base) || base < 0)
+		base = -EINVAL;
+	else
+		file->offset = (u64)base;
+	file_put(file);
+	return base;
+}
+
+/* Linux's struct stat on x86-64: the fields programs look at. */
+struct user_stat {
+	u64 dev, ino, nlink;
+	u32 mode, uid, gid, pad;
+	u64 rdev;
+	s64 size, blksize, blocks;
+	u64 times[6];
+	s64 unused[3];
+};
+
+_Static_assert(sizeof(struct user_stat) == 144, "struct stat is 144 bytes on x86-64");
+
+#define S_IFCHR 0020000u
+#define S_IFREG 0100000u
+
+s64 sys_fstat(u64 fd, u64 buf)
+{
+	struct file *file = fd_lookup(current->task, fd);
+	struct user_stat st = {.nlink = 1, .blksize = PAGE_SIZE};
+
+	if (!file)
+		return -EBADF;
+	st.ino = file->inode;
+	st.mode = file->kind == FILE_CONSOLE ? S_IFCHR | 0620 : S_IFREG | 0644;
+	if (file->kind == FILE_OBJECT) {
+		st.size = (s64)READ_ONCE(file->object->size);
+		st.blocks = (st.size + 511) / 512;
+	}
+	file_put(file);
+	return copy_to_user(buf, &st, sizeof(st));
+}
+
+s64 sys_ioctl(u64 fd, u64 request, u64 arg)
+{
+	u16 winsize[4] = {24, 80, 0, 0};
+	struct file *file = fd_lookup(current->task, fd);
+	bool console;
+
+	if (!file)
+		return -EBADF;
+	console = file->kind == FILE_CONSOLE;
+	file_put(file);
+	if (!console || request != TIOCGWINSZ)
+		return -ENOTTY;
+	return copy_to_user(arg, winsize, sizeof(winsize));
+}
+
+s64 sys_ftruncate(u64 fd, u64 size)
+{
+	struct file *file = fd_lookup(current->task, fd);
+	s64 err;
+
+	if (!file)
+		return -EBADF;
+	if (file->kind != FILE_OBJECT || !(file->flags & O_ACCMODE) || (s64)size < 0)
+		err = -EINVAL;
+	else
+		err = set_size(file, size);
+	file_put(file);
+	return err;
+}

@@ -1,0 +1,261 @@
+/* info.c - what the kernel tells about itself, and the few things it can be told (kernel/abi.h). */
+#include "arch/cpu.h"
+#include "arch/uaccess.h"
+#include "drivers/acpi.h"
+#include "drivers/clock.h"
+#include "drivers/exit.h"
+#include "drivers/lapic.h"
+#include "kernel/abi.h"
+#include "kernel/cmdline.h"
+#include "kernel/cpu.h"
+#include "kernel/errno.h"
+#include "kernel/lib.h"
+#include "kernel/log.h"
+#include "kernel/syscall.h"
+#include "kernel/task.h"
+#include "kernel/thread.h"
+#include "mm/lru.h"
+#include "mm/mm.h"
+#include "mm/page_alloc.h"
+#include "mm/reclaim.h"
+#include "mm/slab.h"
+#include "mm/tlb_batch.h"
+
+static void cpu_brand(char *buf)
+{
+	u32 leaf;
+
+	if (cpuid(0x80000000, 0).eax < 0x80000004)
+		return;
+	for (leaf = 0; leaf < 3; leaf++) {
+		struct cpuid_regs r = cpuid(0x80000002 + leaf, 0);
+		u32 words[4] = {r.eax, r.ebx, r.ecx, r.edx};
+
+		memcpy(buf + leaf * 16, words, 16);
+	}
+}
+
+static void fill_memory(struct info_system *info)
+{
+	info->mem_total_pages = mem_total_pages;
+	info->mem_free_pages = nr_free_pages();
+	info->mem_boot_pages = mem_boot_pages;
+	info->inactive_file = lru_nr(LRU_INACTIVE_FILE);
+	info->active_file = lru_nr(LRU_ACTIVE_FILE);
+	info->inactive_anon = lru_nr(LRU_INACTIVE_ANON);
+	info->active_anon = lru_nr(LRU_ACTIVE_ANON);
+	info->limbo_pages = limbo_pages();
+	info->watermark_min = watermarks.min;
+	info->watermark_low = watermarks.low;
+	info->watermark_high = watermarks.high;
+}
+
+static s64 info_system(u64 buf, u64 size)
+{
+	struct info_system *info;
+	s64 err;
+
+	if (size < sizeof(*info))
+		return -EINVAL;
+	info = kzalloc(sizeof(*info));
+	if (!info)
+		return -ENOMEM;
+	info->cpus_present = nr_cpus_present;
+	info->cpus_online = cpus_online();
+	info->uptime_ns = clock_ns();
+	info->tsc_khz = clock_tsc_khz();
+	fill_memory(info);
+	info->batch_capacity = BATCH_TLBFLUSH_SIZE;
+	info->interactive = cmdline_has("interactive");
+	strlcpy(info->tlb_policy, tlb_policy->name, sizeof(info->tlb_policy));
+	cpu_brand(info->cpu_model);
+	strlcpy(info->apic_mode, lapic_mode(), sizeof(info->apic_mode));
+	(void)cmdline_get("run", info->boot_command, sizeof(info->boot_command));
+	strlcpy(info->cmdline, cmdline_text(), sizeof(info->cmdline));
+	err = copy_to_user(buf, info, sizeof(*info));
+	kfree(info);
+	return err ? err : (s64)sizeof(*info);
+}
+
+static s64 info_cpus(u64 buf, u64 size)
+{
+	struct info_cpu info;
+	u64 done = 0;
+	unsigned cpu;
+
+	for_each_online_cpu(cpu) {
+		const struct cpu *c = &cpus[cpu];
+
+		if (size - done < sizeof(info))
+			return -EINVAL;
+		info = (struct info_cpu){
+			.cpu = cpu,
+			.apic_id = c->apic_id,
+			.timer_irqs = c->timer_irqs,
+			.resched_irqs = c->resched_irqs,
+			.serial_irqs = c->serial_irqs,
+			.spurious_irqs = c->spurious_irqs,
+			.context_switches = c->context_switches,
+			.page_faults = c->page_faults,
+			.syscalls = c->syscalls,
+			.idle_ns = c->idle_ns,
+		};
+		memcpy(info.tlb, c->tlb_stat, sizeof(info.tlb));
+		if (copy_to_user(buf + done, &info, sizeof(info)))
+			return -EFAULT;
+		done += sizeof(info);
+	}
+	return (s64)done;
+}
+
+/* Collects under the tasks lock, so into kernel memory first. */
+struct task_list {
+	struct info_task *entries;
+	u32 nr, max;
+};
+
+static char task_state(const struct task *task)
+{
+	struct thread *t;
+
+	if (task->zombie)
+		return 'Z';
+	list_for_each(t, &task->threads, task_node)
+		if (t->state == THREAD_RUNNING)
+			return 'R';
+	return 'S';
+}
+
+static bool add_task(struct task *task, void *arg)
+{
+	struct task_list *list = arg;
+	struct info_task *entry = &list->entries[list->nr];
+
+	if (list->nr == list->max)
+		return false;
+	entry->pid = task->pid;
+	entry->ppid = task->ppid;
+	entry->nr_threads = task->nr_threads;
+	if (!list_empty(&task->threads))
+		entry->cpu = list_first(&task->threads, struct thread, task_node)->cpu;
+	entry->rss_pages = task->mm ? task->mm->rss_pages : 0;
+	entry->pinned = task->server;
+	entry->state = task_state(task);
+	strlcpy(entry->name, task->name, sizeof(entry->name));
+	list->nr++;
+	return true;
+}
+
+#define TASKS_ORDER 2
+
+static s64 info_tasks(u64 buf, u64 size)
+{
+	struct task_list list = {.entries = kpage_alloc(TASKS_ORDER)};
+	s64 bytes;
+
+	if (!list.entries)
+		return -ENOMEM;
+	list.max = (u32)(MIN(size, PAGE_SIZE << TASKS_ORDER) / sizeof(struct info_task));
+	for_each_task(add_task, &list);
+	bytes = (s64)(list.nr * sizeof(struct info_task));
+	if (copy_to_user(buf, list.entries, (size_t)bytes))
+		bytes = -EFAULT;
+	kpage_free(list.entries, TASKS_ORDER);
+	return bytes;
+}
+
+static s64 info_vmstat(u64 buf, u64 size)
+{
+	u64 kswapd = vm_event_sum(PGSTEAL_KSWAPD), direct = vm_event_sum(PGSTEAL_DIRECT);
+	struct info_vmstat info = {
+		.pgfault = vm_event_sum(PGFAULT),
+		.pgmajfault = vm_event_sum(PGMAJFAULT),
+		.pgscan = vm_event_sum(PGSCAN),
+		.pgsteal = kswapd + direct,
+		.pgsteal_kswapd = kswapd,
+		.pgsteal_direct = direct,
+		.pgactivate = vm_event_sum(PGACTIVATE),
+		.pgdeactivate = vm_event_sum(PGDEACTIVATE),
+		.pgrefill = vm_event_sum(PGREFILL),
+		.pgpgin = vm_event_sum(PGPGIN),
+		.pgpgout = vm_event_sum(PGPGOUT),
+		.unmapped_pages = vm_event_sum(UNMAPPED_PAGES),
+		.unmapped_sharers = vm_event_sum(UNMAPPED_SHARERS),
+		.batch_allocated = vm_event_sum(BATCH_ALLOCATED),
+		.batch_alloc_failed = vm_event_sum(BATCH_ALLOC_FAILED),
+		.batch_flushes = vm_event_sum(BATCH_FLUSHES),
+		.oom_kill = vm_event_sum(OOM_KILL),
+		.unknown_syscalls = vm_event_sum(UNKNOWN_SYSCALLS),
+		.cow_copies = vm_event_sum(COW_COPIES),
+	};
+
+	if (size < sizeof(info))
+		return -EINVAL;
+	return copy_to_user(buf, &info, sizeof(info)) ? -EFAULT : (s64)sizeof(info);
+}
+
+s64 sys_info(u64 kind, u64 buf, u64 size)
+{
+	switch (kind) {
+	case INFO_SYSTEM:
+		return info_system(buf, size);
+	case INFO_CPUS:
+		return info_cpus(buf, size);
+	case INFO_TASKS:
+		return info_tasks(buf, size);
+	case INFO_VMSTAT:
+		return info_vmstat(buf, size);
+	}
+	return -EINVAL;
+}
+
+static s64 control_tlb_policy(u64 arg, u64 size)
+{
+	char name[sizeof(((struct info_system *)0)->tlb_policy)] = "";
+
+	if (size >= sizeof(name))
+		return -EINVAL;
+	if (copy_from_user(name, arg, size))
+		return -EFAULT;
+	return tlb_policy_set(name);
+}
+
+/* The last word on the counters: what an outside observer's counts are compared with. */
+static void print_totals(void)
+{
+	struct tlb_counters sum = {0};
+	unsigned cpu, reason;
+
+	for_each_online_cpu(cpu)
+		for (reason = 0; reason < NR_TLB_REASONS; reason++) {
+			const struct tlb_counters *c = &cpus[cpu].tlb_stat[reason];
+
+			sum.icr += c->icr;
+			sum.targets += c->targets;
+			sum.taken += c->taken;
+			sum.coalesced += c->coalesced;
+			sum.flushes += c->flushes;
+			sum.freed += c->freed;
+		}
+	kprintf("RESULT exp=totals cpus=%u icr=%lu targets=%lu taken=%lu coalesced=%lu flushes=%lu freed=%lu\n",
+		cpus_online(), sum.icr, sum.targets, sum.taken, sum.coalesced, sum.flushes,
+		sum.freed);
+}
+
+s64 sys_control(u64 op, u64 arg, u64 size)
+{
+	if (!current->task->privileged)
+		return -EPERM;
+	switch (op) {
+	case CONTROL_TLB_POLICY:
+		return control_tlb_policy(arg, size);
+	case CONTROL_POWEROFF:
+		print_totals();
+		exit_machine(arg ? EXIT_FAIL : EXIT_PASS);
+	case CONTROL_REBOOT:
+		machine_reboot();
+	case CONTROL_DROP_CACHES:
+		return (s64)drop_caches();
+	}
+	return -EINVAL;
+}

@@ -1,0 +1,434 @@
+/* ipc.c - endpoints and calls (see ipc.h). */
+#include "kernel/ipc.h"
+#include "arch/uaccess.h"
+#include "kernel/cpu.h"
+#include "kernel/errno.h"
+#include "kernel/lib.h"
+#include "kernel/log.h"
+#include "kernel/sched.h"
+#include "kernel/task.h"
+#include "kernel/thread.h"
+#include "mm/page_alloc.h"
+#include "mm/slab.h"
+#include "mm/tlb_batch.h"
+
+static const struct lock_class ipc_class = {"IPC", RANK_IPC, false};
+static spinlock_t ipc_lock = SPINLOCK_INIT(ipc_class);
+static u32 next_call_id;
+
+/* A thread that waits in receive, on its kernel stack. */
+struct receiver {
+	struct list_head node;
+	struct thread *thread;
+};
+
+/* ---- Endpoints -------------------------------------------------------------------------------- */
+
+struct endpoint *endpoint_create(struct task *owner)
+{
+	struct endpoint *endpoint = kzalloc(sizeof(*endpoint));
+
+	if (!endpoint)
+		return NULL;
+	endpoint->refcount = 1;
+	endpoint->owner = owner;
+	list_init(&endpoint->callers);
+	list_init(&endpoint->receivers);
+	spin_lock(&ipc_lock);
+	list_add(&endpoint->owner_node, &owner->endpoints);
+	spin_unlock(&ipc_lock);
+	return endpoint;
+}
+
+void endpoint_get(struct endpoint *endpoint)
+{
+	atomic_inc(&endpoint->refcount);
+}
+
+void endpoint_put(struct endpoint *endpoint)
+{
+	if (!atomic_dec_and_test(&endpoint->refcount))
+		return;
+	ASSERT(list_empty(&endpoint->callers), "endpoint %p ends with callers", (void *)endpoint);
+	spin_lock(&ipc_lock);
+	list_del(&endpoint->owner_node);
+	spin_unlock(&ipc_lock);
+	kfree(endpoint);
+}
+
+/* The call is over. Context: IPC lock held; the caller cannot leave before it is released. */
+static void finish_call(struct ipc_call *call, int error)
+{
+	list_del(&call->node);
+	call->error = error;
+	WRITE_ONCE(call->state, IPC_DONE);
+	wake_up_handoff(call->caller);
+}
+
+void ipc_task_exit(struct task *task)
+{
+	struct endpoint *endpoint;
+
+	spin_lock(&ipc_lock);
+	while (!list_empty(&task->endpoints)) {
+		endpoint = list_first(&task->endpoints, struct endpoint, owner_node);
+		endpoint->owner = NULL;
+		list_del(&endpoint->owner_node);
+		while (!list_empty(&endpoint->callers))
+			finish_call(list_first(&endpoint->callers, struct ipc_call, node), -EIO);
+	}
+	while (!list_empty(&task->received_calls))
+		finish_call(list_first(&task->received_calls, struct ipc_call, node), -EIO);
+	spin_unlock(&ipc_lock);
+}
+
+/* ---- Calling ---------------------------------------------------------------------------------- */
+
+static int queue_call(struct endpoint *endpoint, struct ipc_call *call)
+{
+	struct receiver *receiver;
+
+	spin_lock(&ipc_lock);
+	if (!endpoint->owner) {
+		spin_unlock(&ipc_lock);
+		return -EIO;
+	}
+	call->state = IPC_QUEUED;
+	call->caller = current;
+	call->id = ++next_call_id;
+	list_add_tail(&call->node, &endpoint->callers);
+	set_current_state(call->uninterrupted ? THREAD_SLEEPING : THREAD_KILLABLE);
+	if (!list_empty(&endpoint->receivers)) {
+		receiver = list_first(&endpoint->receivers, struct receiver, node);
+		list_del(&receiver->node);
+		wake_up_handoff(receiver->thread);
+	}
+	spin_unlock(&ipc_lock);
+	return 0;
+}
+
+/* Killed: give the call up if nobody is copying for it right now. true: it is off every list. */
+static bool abandon_call(struct ipc_call *call)
+{
+	bool left;
+
+	spin_lock(&ipc_lock);
+	left = call->state == IPC_QUEUED || call->state == IPC_RECEIVED;
+	if (left)
+		list_del(&call->node);
+	spin_unlock(&ipc_lock);
+	return left;
+}
+
+int ipc_call(struct endpoint *endpoint, struct ipc_call *call)
+{
+	int err;
+
+	assert_may_sleep("ipc_call");
+	ASSERT(tlb_ubc_empty(current), "%s waits for a server with frames in limbo", current->name);
+	err = queue_call(endpoint, call);
+	if (err)
+		return err;
+	while (READ_ONCE(call->state) != IPC_DONE) {
+		bool killed = thread_killed(current) && !call->uninterrupted;
+
+		if (killed && abandon_call(call)) {
+			err = -EINTR;
+			break;
+		}
+		schedule();
+		set_current_state(call->uninterrupted || thread_killed(current) ? THREAD_SLEEPING :
+										   THREAD_KILLABLE);
+	}
+	set_current_state(THREAD_RUNNING);
+	spin_lock(&ipc_lock); /* whoever finished the call has let go of it */
+	spin_unlock(&ipc_lock);
+	return err ? err : call->error;
+}
+
+static int ipc_call_kernel(struct endpoint *endpoint, struct ipc_call *call)
+{
+	int err;
+
+	call->badge = IPC_BADGE_KERNEL;
+	err = ipc_call(endpoint, call);
+	if (!err && call->recv_cap_ref.kind != CAP_NONE)
+		cap_put(call->recv_cap_ref);
+	if (err)
+		return err;
+	return call->label ? -EIO : 0;
+}
+
+int ipc_page_in(struct endpoint *pager, u64 cookie, u64 index, void *data)
+{
+	struct ipc_call call = {
+		.label = PAGER_PAGE_IN,
+		.words = {cookie, index},
+		.recv_page = data,
+		.recv_cap = PAGE_SIZE,
+	};
+	int err = ipc_call_kernel(pager, &call);
+
+	if (!err)
+		memset((u8 *)data + call.recv_len, 0, PAGE_SIZE - call.recv_len);
+	return err;
+}
+
+int ipc_page_out(struct endpoint *pager, u64 cookie, u64 index, const void *data)
+{
+	struct ipc_call call = {
+		.label = PAGER_PAGE_OUT,
+		.words = {cookie, index},
+		.send_page = data,
+		.send_len = PAGE_SIZE,
+	};
+
+	return ipc_call_kernel(pager, &call);
+}
+
+/* ---- Receiving -------------------------------------------------------------------------------- */
+
+static struct ipc_call *take_call(struct endpoint *endpoint)
+{
+	struct ipc_call *call = list_first(&endpoint->callers, struct ipc_call, node);
+
+	list_del(&call->node);
+	list_add_tail(&call->node, &current->task->received_calls);
+	call->state = IPC_BUSY;
+	return call;
+}
+
+static struct ipc_call *wait_for_call(struct endpoint *endpoint)
+{
+	struct receiver self = {.thread = current};
+	struct ipc_call *call = NULL;
+
+	list_init(&self.node);
+	while (!call && !thread_killed(current)) {
+		spin_lock(&ipc_lock);
+		list_del(&self.node);
+		if (!list_empty(&endpoint->callers)) {
+			call = take_call(endpoint);
+		} else {
+			list_add_tail(&self.node, &endpoint->receivers);
+			set_current_state(THREAD_KILLABLE);
+		}
+		spin_unlock(&ipc_lock);
+		if (!call && !thread_killed(current))
+			schedule();
+		set_current_state(THREAD_RUNNING);
+	}
+	spin_lock(&ipc_lock);
+	list_del(&self.node);
+	spin_unlock(&ipc_lock);
+	return call;
+}
+
+/* BUSY is over: the call is received, or it failed. A killed caller waits for this. */
+static void call_received(struct ipc_call *call, int error)
+{
+	spin_lock(&ipc_lock);
+	if (error) {
+		finish_call(call, -EIO);
+	} else {
+		WRITE_ONCE(call->state, IPC_RECEIVED);
+		if (thread_killed(call->caller))
+			wake_up_thread(call->caller);
+	}
+	spin_unlock(&ipc_lock);
+}
+
+static int deliver(struct ipc_call *call, u64 user_msg)
+{
+	struct ipc_msg msg;
+	int err = copy_from_user(&msg, user_msg, sizeof(msg));
+	u32 len = err ? 0 : MIN(call->send_len, msg.page_cap);
+	s64 handle = IPC_NO_HANDLE;
+
+	if (!err && len)
+		err = copy_to_user(msg.page, call->send_page, len);
+	if (!err && call->send_cap.kind != CAP_NONE) {
+		handle = handle_install(current->task, call->send_cap);
+		call->send_cap.kind = CAP_NONE;
+	}
+	msg.label = call->label;
+	msg.badge = call->badge;
+	memcpy(msg.words, call->words, sizeof(msg.words));
+	msg.page_len = len;
+	msg.handle = (s32)MAX(handle, (s64)IPC_NO_HANDLE);
+	msg.reply_to = call->id;
+	return err ? err : copy_to_user(user_msg, &msg, sizeof(msg));
+}
+
+s64 sys_ipc_recv(u64 handle, u64 user_msg)
+{
+	struct ipc_call *call;
+	struct cap cap;
+	int err = handle_lookup(current->task, handle, CAP_ENDPOINT, &cap);
+
+	if (err)
+		return err;
+	if (!(cap.rights & CAP_RECEIVE)) {
+		cap_put(cap);
+		return -EPERM;
+	}
+	call = wait_for_call(cap.ptr);
+	cap_put(cap);
+	if (!call)
+		return -EINTR;
+	err = deliver(call, user_msg);
+	call_received(call, err);
+	return err;
+}
+
+/* ---- Replying --------------------------------------------------------------------------------- */
+
+static struct ipc_call *begin_reply(u32 id)
+{
+	struct ipc_call *call, *found = NULL;
+
+	spin_lock(&ipc_lock);
+	list_for_each(call, &current->task->received_calls, node)
+		if (call->id == id && call->state == IPC_RECEIVED) {
+			found = call;
+			WRITE_ONCE(call->state, IPC_BUSY);
+			break;
+		}
+	spin_unlock(&ipc_lock);
+	return found;
+}
+
+static int copy_reply(struct ipc_call *call, const struct ipc_msg *msg)
+{
+	u32 len = MIN(msg->page_len, (u32)IPC_PAGE_SIZE);
+	int err = 0;
+
+	call->label = msg->label;
+	memcpy(call->words, msg->words, sizeof(call->words));
+	call->recv_len = msg->page ? MIN(len, call->recv_cap) : 0;
+	if (call->recv_len)
+		err = copy_from_user(call->recv_page, msg->page, call->recv_len);
+	if (!err && msg->handle != IPC_NO_HANDLE) {
+		enum cap_kind kind = CAP_OBJECT;
+
+		err = handle_lookup(current->task, (u32)msg->handle, kind, &call->recv_cap_ref);
+		if (err)
+			err = handle_lookup(current->task, (u32)msg->handle, CAP_ENDPOINT,
+					    &call->recv_cap_ref);
+		call->recv_cap_ref.rights &= ~CAP_RECEIVE;
+	}
+	return err;
+}
+
+s64 sys_ipc_reply(u64 user_msg)
+{
+	struct ipc_call *call;
+	struct ipc_msg msg;
+	int err;
+
+	if (copy_from_user(&msg, user_msg, sizeof(msg)))
+		return -EFAULT;
+	call = begin_reply(msg.reply_to);
+	if (!call)
+		return -ESRCH; /* nobody waits for it: the caller was killed, or the id is made up */
+	err = copy_reply(call, &msg);
+	spin_lock(&ipc_lock);
+	finish_call(call, err ? -EIO : 0);
+	spin_unlock(&ipc_lock);
+	return err;
+}
+
+/* ---- Calling from user mode -------------------------------------------------------------------- */
+
+static int prepare_user_call(struct ipc_call *call, const struct ipc_msg *msg, void *page)
+{
+	int err = 0;
+
+	call->label = msg->label;
+	memcpy(call->words, msg->words, sizeof(call->words));
+	call->send_page = page;
+	call->recv_page = page;
+	call->send_len = msg->page ? msg->page_len : 0;
+	call->recv_cap = msg->page ? MIN(msg->page_cap, (u32)IPC_PAGE_SIZE) : 0;
+	if (call->send_len > IPC_PAGE_SIZE)
+		return -EMSGSIZE;
+	if (call->send_len)
+		err = copy_from_user(page, msg->page, call->send_len);
+	if (!err && msg->handle != IPC_NO_HANDLE &&
+	    handle_lookup(current->task, (u32)msg->handle, CAP_OBJECT, &call->send_cap) &&
+	    handle_lookup(current->task, (u32)msg->handle, CAP_ENDPOINT, &call->send_cap))
+		err = -EBADF;
+	call->send_cap.rights &= ~CAP_RECEIVE;
+	return err;
+}
+
+static int finish_user_call(struct ipc_call *call, struct ipc_msg *msg, u64 user_msg)
+{
+	s64 handle = IPC_NO_HANDLE;
+	int err = 0;
+
+	if (call->recv_len)
+		err = copy_to_user(msg->page, call->recv_page, call->recv_len);
+	if (call->recv_cap_ref.kind != CAP_NONE)
+		handle = handle_install(current->task, call->recv_cap_ref);
+	if (handle < IPC_NO_HANDLE)
+		err = (int)handle;
+	msg->label = call->label;
+	memcpy(msg->words, call->words, sizeof(msg->words));
+	msg->page_len = call->recv_len;
+	msg->handle = (s32)handle;
+	return err ? err : copy_to_user(user_msg, msg, sizeof(*msg));
+}
+
+s64 sys_ipc_call(u64 handle, u64 user_msg)
+{
+	struct ipc_call call = {0};
+	struct ipc_msg msg;
+	struct cap cap;
+	void *page;
+	int err;
+
+	if (copy_from_user(&msg, user_msg, sizeof(msg)))
+		return -EFAULT;
+	err = handle_lookup(current->task, handle, CAP_ENDPOINT, &cap);
+	if (err)
+		return err;
+	page = msg.page ? kpage_alloc(0) : NULL;
+	err = msg.page && !page ? -ENOMEM : prepare_user_call(&call, &msg, page);
+	call.badge = cap.badge;
+	if (!err)
+		err = ipc_call(cap.ptr, &call);
+	if (!err)
+		err = finish_user_call(&call, &msg, user_msg);
+	if (call.send_cap.kind != CAP_NONE)
+		cap_put(call.send_cap);
+	if (page)
+		kpage_free(page, 0);
+	cap_put(cap);
+	return err;
+}
+
+s64 sys_endpoint_create(void)
+{
+	struct endpoint *endpoint = endpoint_create(current->task);
+
+	if (!endpoint)
+		return -ENOMEM;
+	return handle_install(current->task, (struct cap){CAP_ENDPOINT, CAP_RECEIVE, endpoint, 0});
+}
+
+s64 sys_handle_mint(u64 handle, u64 badge)
+{
+	struct cap cap;
+	int err = handle_lookup(current->task, handle, CAP_ENDPOINT, &cap);
+
+	if (err)
+		return err;
+	if (!(cap.rights & CAP_RECEIVE) || badge == IPC_BADGE_KERNEL) {
+		cap_put(cap);
+		return -EPERM;
+	}
+	cap.rights &= ~CAP_RECEIVE;
+	cap.badge = badge;
+	return handle_install(current->task, cap);
+}

@@ -1,0 +1,82 @@
+/*
+ * ipc.h - synchronous call, receive, reply on endpoints.
+ *
+ *   client: ipc_call ----------------+ blocked ................... +--> goes on
+ *                 | CPU handed over  |                             |
+ *   server:       +--> ipc_recv returns --> works --> ipc_reply ---+  CPU handed back
+ *
+ * A call lives on the caller's kernel stack until it is answered or given up. States:
+ *
+ *   QUEUED (on the endpoint) -> BUSY (data being copied out) -> RECEIVED (on the server's list)
+ *     -> BUSY (answer being copied in) -> DONE
+ *
+ * A killed caller leaves from QUEUED or RECEIVED at once and waits out BUSY. When a server task
+ * ends, its endpoints die: callers, waiting and future ones, get -EIO. One spinlock guards all.
+ */
+#ifndef KERNEL_IPC_H
+#define KERNEL_IPC_H
+
+#include "kernel/abi.h"
+#include "kernel/handle.h"
+#include "kernel/list.h"
+#include "kernel/types.h"
+
+struct task;
+struct thread;
+
+struct endpoint {
+	u32 refcount;
+	/* Under the IPC lock. */
+	struct task *owner; /* NULL: dead */
+	struct list_head callers;   /* ipc_call.node, QUEUED */
+	struct list_head receivers; /* threads waiting to receive */
+	struct list_head owner_node;
+};
+
+enum ipc_state { IPC_QUEUED, IPC_BUSY, IPC_RECEIVED, IPC_DONE };
+
+struct ipc_call {
+	/* Filled by the caller. */
+	u64 label, badge;
+	u64 words[IPC_WORDS];
+	const void *send_page; /* kernel addresses */
+	u32 send_len;
+	void *recv_page;
+	u32 recv_cap;
+	struct cap send_cap;
+	bool uninterrupted; /* a kill does not end the wait */
+	/* Filled by the answer; label and words too. */
+	u32 recv_len;
+	struct cap recv_cap_ref;
+	int error;
+	/* The protocol's own. */
+	enum ipc_state state;
+	u32 id;
+	struct thread *caller;
+	struct list_head node;
+};
+
+struct endpoint *endpoint_create(struct task *owner);
+void endpoint_get(struct endpoint *endpoint);
+void endpoint_put(struct endpoint *endpoint);
+/* The owner ends: fail everyone who waits for it. Context: all its threads have ended. */
+void ipc_task_exit(struct task *task);
+
+/*
+ * Send a call and wait for the answer. 0, -EIO (the server is gone or answered nonsense), -EINTR.
+ * Context: may sleep.
+ */
+int ipc_call(struct endpoint *endpoint, struct ipc_call *call);
+
+/* The kernel as a client: pages of objects. data is a page in the direct map. */
+int ipc_page_in(struct endpoint *pager, u64 cookie, u64 index, void *data);
+int ipc_page_out(struct endpoint *pager, u64 cookie, u64 index, const void *data);
+
+/* The system calls; msg is a user address. */
+s64 sys_endpoint_create(void);
+s64 sys_handle_mint(u64 handle, u64 badge);
+s64 sys_ipc_call(u64 handle, u64 msg);
+s64 sys_ipc_recv(u64 handle, u64 msg);
+s64 sys_ipc_reply(u64 msg);
+
+#endif

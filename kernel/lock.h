@@ -1,0 +1,89 @@
+/*
+ * lock.h - spinlocks with classes, and the rules that are checked at run time.
+ *
+ * Rules (each is an assertion in lock.c):
+ *  1. Order: a CPU takes spinlocks in strictly growing rank (enum lock_rank); the same rank twice
+ *     only by spin_trylock.
+ *  2. A class marked IRQ may be taken by an interrupt handler, so it is only ever taken with
+ *     interrupts off; any other class is never taken with interrupts off. A CPU that spins with
+ *     interrupts off therefore only ever waits for a holder that has them off too.
+ *  3. Whoever waits for IPI acknowledgements holds no spinlock at all and has interrupts on
+ *     (assert_may_wait_for_ipi): with rule 2 no target can be spinning on something it holds.
+ *  4. Sleeping needs preemption and interrupts on (assert_may_sleep).
+ *
+ * A spinlock keeps preemption off while it is held. Mutexes (mutex.h) come before all spinlocks in
+ * the order and are kept in a list of their own, per thread.
+ */
+#ifndef KERNEL_LOCK_H
+#define KERNEL_LOCK_H
+
+#include "kernel/types.h"
+
+/* The one lock order, outermost first. */
+enum lock_rank {
+	/* mutexes */
+	RANK_MMAP = 1,       /* an address space's VMAs */
+	RANK_VMALLOC,        /* kernel address areas */
+	RANK_DIRECT_RECLAIM, /* one direct reclaimer at a time */
+	/* spinlocks, interrupts on */
+	RANK_TASKS = 20, /* list of tasks, parents, threads of a task */
+	RANK_HANDLES,    /* a task's handles and files */
+	RANK_IPC,        /* endpoints and calls */
+	RANK_FUTEX,      /* a bucket of futex waiters */
+	RANK_OBJECT,     /* an object's list of mappings */
+	RANK_PTL,        /* an address space's page-table entries */
+	RANK_PAGE_HASH,  /* a stripe of the page cache's hash */
+	RANK_LRU,        /* the LRU lists */
+	RANK_SLAB,       /* a kmalloc size class */
+	RANK_FRAMES,     /* the buddy allocator */
+	/* spinlocks, interrupts off */
+	RANK_WAIT = 60, /* a wait queue */
+	RANK_TIMER,     /* a CPU's sleeping threads */
+	RANK_RUNQUEUE,  /* a CPU's runnable threads */
+};
+
+struct lock_class {
+	const char *name;
+	enum lock_rank rank;
+	bool irq; /* taken with interrupts off, in interrupt handlers too */
+};
+
+typedef struct spinlock {
+	u16 next, serving; /* ticket lock: FIFO among waiters */
+	u16 owner;         /* CPU id + 1 of the holder, 0 when free */
+	const struct lock_class *class;
+} spinlock_t;
+
+#define SPINLOCK_INIT(lock_class) {.class = &(lock_class)}
+
+static inline void spin_init(spinlock_t *lock, const struct lock_class *class)
+{
+	*lock = (spinlock_t){.class = class};
+}
+
+/* For classes without irq. Interrupts must be on (or early boot, before the first thread). */
+void spin_lock(spinlock_t *lock);
+void spin_unlock(spinlock_t *lock);
+
+/* For irq classes: turn interrupts off, take the lock; the flags go back to the unlock. */
+u64 spin_lock_irqsave(spinlock_t *lock);
+void spin_unlock_irqrestore(spinlock_t *lock, u64 flags);
+
+/* An irq-class lock when interrupts are off already. Returns false at once when it is taken. */
+bool spin_trylock_irqoff(spinlock_t *lock);
+void spin_lock_irqoff(spinlock_t *lock);
+void spin_unlock_irqoff(spinlock_t *lock);
+
+bool spin_is_held(const spinlock_t *lock); /* by this CPU */
+
+/* A lock that one thread takes and the next one on the CPU gives back (the run queue's). */
+void spin_assert_held(const spinlock_t *lock);
+
+void assert_may_sleep(const char *what);
+void assert_may_wait_for_ipi(void);
+bool may_sleep(void);
+
+void preempt_disable(void);
+void preempt_enable(void); /* reschedules if somebody asked meanwhile */
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * mutex.h - sleeping locks. Ranked like spinlocks (enum lock_rank), before all of them; the order
+ * is checked per thread. Not taken by interrupt handlers, never held on return to user mode.
+ */
+#ifndef KERNEL_MUTEX_H
+#define KERNEL_MUTEX_H
+
+#include "kernel/lock.h"
+#include "kernel/wait.h"
+
+struct mutex {
+	struct thread *owner;
+	const struct lock_class *class;
+	struct wait_queue wait;
+};
+
+void mutex_init(struct mutex *mutex, const struct lock_class *class);
+void mutex_lock(struct mutex *mutex);
+bool mutex_trylock(struct mutex *mutex);
+void mutex_unlock(struct mutex *mutex);
+void mutex_assert_held(const struct mutex *mutex);
+
+#endif

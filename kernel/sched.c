@@ -1,0 +1,431 @@
+/* sched.c - run queues, choosing, switching, waking (see sched.h). */
+#include "kernel/sched.h"
+#include "arch/cpu.h"
+#include "arch/fpu.h"
+#include "arch/switch.h"
+#include "arch/trap.h"
+#include "arch/vectors.h"
+#include "drivers/clock.h"
+#include "drivers/lapic.h"
+#include "kernel/cpu.h"
+#include "kernel/errno.h"
+#include "kernel/init.h"
+#include "kernel/lib.h"
+#include "kernel/log.h"
+#include "kernel/task.h"
+#include "kernel/thread.h"
+#include "kernel/timer.h"
+#include "mm/page_alloc.h"
+#include "mm/tlb.h"
+
+bool scheduler_running;
+
+static const struct lock_class rq_class = {"run queue", RANK_RUNQUEUE, true};
+static struct thread idle_threads[NR_CPUS];
+
+static void rq_add(struct runqueue *rq, struct thread *t, bool head)
+{
+	if (head)
+		list_add(&t->run_node, &rq->queue[t->prio]);
+	else
+		list_add_tail(&t->run_node, &rq->queue[t->prio]);
+	rq->ready |= 1u << t->prio;
+	rq->nr_ready++;
+}
+
+static void rq_remove(struct runqueue *rq, struct thread *t)
+{
+	list_del(&t->run_node);
+	if (list_empty(&rq->queue[t->prio]))
+		rq->ready &= ~(1u << t->prio);
+	rq->nr_ready--;
+}
+
+static int rq_best_prio(const struct runqueue *rq)
+{
+	return rq->ready ? 31 - __builtin_clz(rq->ready) : -1;
+}
+
+static bool cpu_is_idle(const struct cpu *cpu)
+{
+	return READ_ONCE(cpu->curr) == cpu->idle && READ_ONCE(cpu->rq.nr_ready) == 0;
+}
+
+static void kick(struct cpu *target)
+{
+	WRITE_ONCE(target->need_resched, 1);
+	if (target != this_cpu())
+		lapic_send_ipi(target->apic_id, VEC_RESCHED);
+}
+
+/* The queue lock of the CPU a thread belongs to; the thread may move until we hold it. */
+static struct cpu *lock_thread_cpu(struct thread *t)
+{
+	for (;;) {
+		struct cpu *cpu = &cpus[READ_ONCE(t->cpu)];
+
+		spin_lock_irqoff(&cpu->rq.lock);
+		if (cpu->id == READ_ONCE(t->cpu))
+			return cpu;
+		spin_unlock_irqoff(&cpu->rq.lock);
+	}
+}
+
+static u32 choose_cpu(const struct thread *t)
+{
+	cpumask_t allowed = t->affinity & READ_ONCE(cpu_online_mask);
+	unsigned cpu;
+
+	if (cpumask_test(allowed, t->cpu) && cpu_is_idle(&cpus[t->cpu]))
+		return t->cpu;
+	for_each_cpu(cpu, allowed)
+		if (cpu_is_idle(&cpus[cpu]))
+			return cpu;
+	if (cpumask_test(allowed, t->cpu))
+		return t->cpu;
+	return allowed ? cpumask_first(allowed) : t->cpu;
+}
+
+static void enqueue_on(struct cpu *cpu, struct thread *t, bool head)
+{
+	spin_lock_irqoff(&cpu->rq.lock);
+	rq_add(&cpu->rq, t, head);
+	if (t->prio >= cpu->curr->prio && !cpu->slice_end_ns)
+		kick(cpu); /* for an equal: so that the running thread gets a slice */
+	else if (t->prio > cpu->curr->prio)
+		kick(cpu);
+	spin_unlock_irqoff(&cpu->rq.lock);
+}
+
+/*
+ * A thread that is still on its CPU (marked asleep, not yet switched away) only has its mark taken
+ * back: schedule() looks at it under the queue lock that we hold.
+ */
+static bool wake_up_common(struct thread *t, u32 states, bool handoff)
+{
+	u64 flags = local_irq_save();
+	struct cpu *from = lock_thread_cpu(t);
+	bool woken = (1u << t->state) & states, queue;
+	u32 to;
+
+	queue = woken && !t->on_rq;
+	if (woken)
+		t->state = THREAD_RUNNING;
+	if (queue) {
+		to = handoff && cpumask_test(t->affinity, smp_cpu_id()) ? smp_cpu_id() :
+									    choose_cpu(t);
+		t->on_rq = true;
+		t->cpu = to;
+	}
+	spin_unlock_irqoff(&from->rq.lock);
+	if (queue)
+		enqueue_on(&cpus[to], t, handoff);
+	local_irq_restore(flags);
+	if (woken)
+		preempt_check();
+	return woken;
+}
+
+void sched_kick(struct thread *t)
+{
+	u64 flags = local_irq_save();
+	struct cpu *cpu = lock_thread_cpu(t);
+
+	if (cpu->curr == t)
+		kick(cpu);
+	spin_unlock_irqoff(&cpu->rq.lock);
+	local_irq_restore(flags);
+}
+
+#define STATES_ASLEEP ((1u << THREAD_SLEEPING) | (1u << THREAD_KILLABLE))
+
+bool wake_up_thread(struct thread *t)
+{
+	return wake_up_common(t, STATES_ASLEEP, false);
+}
+
+bool wake_up_handoff(struct thread *t)
+{
+	return wake_up_common(t, STATES_ASLEEP, true);
+}
+
+bool wake_up_killable(struct thread *t)
+{
+	return wake_up_common(t, 1u << THREAD_KILLABLE, false);
+}
+
+void set_current_state(u32 state)
+{
+	(void)xchg(&current->state, state); /* ordered before the look at the condition */
+}
+
+void thread_start(struct thread *t)
+{
+	u64 flags = local_irq_save();
+
+	ASSERT(!t->on_rq, "%s is started twice", t->name);
+	t->cpu = smp_cpu_id();
+	t->cpu = choose_cpu(t);
+	t->on_rq = true;
+	t->state = THREAD_RUNNING;
+	enqueue_on(&cpus[t->cpu], t, false);
+	local_irq_restore(flags);
+	preempt_check();
+}
+
+/* An idle CPU takes a ready thread from a queue that has more than its CPU can run. */
+static struct thread *steal_thread(struct cpu *self)
+{
+	unsigned cpu;
+
+	for_each_online_cpu(cpu) {
+		struct runqueue *rq = &cpus[cpu].rq;
+		struct thread *t, *found = NULL;
+		int prio;
+
+		if (cpu == self->id || !READ_ONCE(rq->nr_ready) || !spin_trylock_irqoff(&rq->lock))
+			continue;
+		for (prio = rq_best_prio(rq); prio >= 0 && !found; prio--)
+			list_for_each(t, &rq->queue[prio], run_node)
+				if (cpumask_test(t->affinity, self->id)) {
+					found = t;
+					break;
+				}
+		if (found) {
+			rq_remove(rq, found);
+			found->cpu = self->id;
+		}
+		spin_unlock_irqoff(&rq->lock);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static struct thread *pick_next(struct cpu *cpu)
+{
+	int prio = rq_best_prio(&cpu->rq);
+	struct thread *t;
+
+	if (prio < 0) {
+		t = steal_thread(cpu);
+		return t ? t : cpu->idle;
+	}
+	t = list_first(&cpu->rq.queue[prio], struct thread, run_node);
+	rq_remove(&cpu->rq, t);
+	return t;
+}
+
+static void account_idle(struct cpu *cpu, struct thread *prev, struct thread *next)
+{
+	if (prev == cpu->idle)
+		cpu->idle_ns += clock_ns() - cpu->idle_since_ns;
+	if (next == cpu->idle)
+		cpu->idle_since_ns = clock_ns();
+}
+
+/*
+ * First thing a thread does after it was switched to, new ones included. prev is off this CPU now
+ * and, if its affinity sent it away, can be queued elsewhere.
+ */
+static void finish_switch(struct thread *prev)
+{
+	struct cpu *cpu = this_cpu();
+	bool dead = prev->state == THREAD_DEAD && !prev->on_rq;
+	bool away = !dead && prev->on_rq && !cpumask_test(prev->affinity, cpu->id);
+
+	if (away)
+		prev->cpu = choose_cpu(prev);
+	spin_unlock_irqoff(&cpu->rq.lock);
+	if (dead)
+		thread_reap(prev);
+	else if (away)
+		enqueue_on(&cpus[prev->cpu], prev, false);
+}
+
+void thread_entered(struct thread *prev)
+{
+	finish_switch(prev);
+	local_irq_enable();
+}
+
+static void switch_to(struct cpu *cpu, struct thread *prev, struct thread *next)
+{
+	cpu->context_switches++;
+	account_idle(cpu, prev, next);
+	switch_mm_irqoff(next->mm);
+	fpu_switch(cpu, prev, next);
+	arch_switch_segments(prev, next);
+	arch_set_kernel_stack(next->stack_base + KERNEL_STACK_SIZE);
+	cpu->curr = next;
+	finish_switch(arch_switch_stack(&prev->rsp, next->rsp, prev));
+}
+
+/* preempted: the thread did not ask, so whatever its state says it stays runnable. */
+static void __schedule(bool preempted, bool to_tail)
+{
+	struct cpu *cpu = this_cpu();
+	struct thread *prev = cpu->curr, *next;
+
+	ASSERT(cpu->nr_held == 0, "%s gives up the CPU holding %s", prev->name,
+	       cpu->held[cpu->nr_held - 1]->class->name);
+	spin_lock_irqoff(&cpu->rq.lock);
+	WRITE_ONCE(cpu->need_resched, 0);
+	if (prev != cpu->idle) {
+		if (!preempted && prev->state != THREAD_RUNNING)
+			prev->on_rq = false;
+		else if (cpumask_test(prev->affinity, cpu->id))
+			rq_add(&cpu->rq, prev, !to_tail);
+	}
+	next = pick_next(cpu);
+	cpu->slice_end_ns = 0;
+	if (next != cpu->idle && !list_empty(&cpu->rq.queue[next->prio]))
+		timer_slice_start();
+	if (next == prev)
+		spin_unlock_irqoff(&cpu->rq.lock);
+	else
+		switch_to(cpu, prev, next);
+}
+
+void schedule(void)
+{
+	u64 flags;
+
+	ASSERT(this_cpu_read(preempt_count) == 0, "%s sleeps with preempt count %u",
+	       current->name, this_cpu_read(preempt_count));
+	flags = local_irq_save();
+	__schedule(false, false);
+	local_irq_restore(flags);
+}
+
+void sched_yield(void)
+{
+	u64 flags = local_irq_save();
+
+	__schedule(false, true);
+	local_irq_restore(flags);
+}
+
+static void preempt_schedule(void)
+{
+	struct cpu *cpu = this_cpu();
+	bool slice_over = cpu->slice_end_ns && clock_ns() >= cpu->slice_end_ns;
+
+	__schedule(true, slice_over);
+}
+
+void preempt_schedule_irq(void)
+{
+	if (scheduler_running)
+		preempt_schedule();
+}
+
+void preempt_check(void)
+{
+	u64 flags;
+
+	if (!this_cpu_read(need_resched) || this_cpu_read(preempt_count) || irqs_disabled() ||
+	    !scheduler_running)
+		return;
+	flags = local_irq_save();
+	if (this_cpu_read(need_resched))
+		preempt_schedule();
+	local_irq_restore(flags);
+}
+
+void sched_set_affinity(struct thread *t, cpumask_t mask)
+{
+	u64 flags = local_irq_save();
+	struct cpu *cpu = lock_thread_cpu(t);
+	bool move;
+
+	t->affinity = mask;
+	move = t->on_rq && !cpumask_test(mask, t->cpu) && !list_empty(&t->run_node);
+	if (move) {
+		rq_remove(&cpu->rq, t);
+		t->cpu = cpumask_first(mask & READ_ONCE(cpu_online_mask));
+	}
+	spin_unlock_irqoff(&cpu->rq.lock);
+	if (move)
+		enqueue_on(&cpus[t->cpu], t, false);
+	else if (t->on_rq && !cpumask_test(mask, t->cpu))
+		kick(cpu);
+	local_irq_restore(flags);
+	preempt_check();
+}
+
+static void idle_loop(void)
+{
+	struct cpu *cpu = this_cpu();
+
+	for (;;) {
+		local_irq_disable();
+		if (cpu->need_resched || cpu->rq.nr_ready)
+			__schedule(true, false);
+		if (cpu->need_resched || cpu->rq.nr_ready)
+			local_irq_enable();
+		else
+			cpu_wait_for_irq(); /* STI;HLT: an interrupt cannot slip in between */
+	}
+}
+
+static void resched_interrupt(struct trap_frame *tf)
+{
+	(void)tf; /* need_resched is set: the way out of the interrupt does the work */
+	this_cpu()->resched_irqs++;
+}
+
+static void init_cpu_sched(struct cpu *cpu)
+{
+	struct thread *idle = &idle_threads[cpu->id];
+	int i;
+
+	spin_init(&cpu->rq.lock, &rq_class);
+	for (i = 0; i < NR_PRIORITIES; i++)
+		list_init(&cpu->rq.queue[i]);
+	sleepers_init_cpu(cpu);
+	snprintf(idle->name, sizeof(idle->name), "idle/%u", cpu->id);
+	idle->cpu = cpu->id;
+	idle->on_rq = true;
+	idle->prio = PRIO_IDLE;
+	idle->affinity = CPU_BIT(cpu->id);
+	list_init(&idle->run_node);
+	list_init(&idle->timer_node);
+	idle->stack_base = (u64)kpage_alloc(2);
+	if (!idle->stack_base)
+		panic("no memory for the idle stack of cpu%u: give the machine more", cpu->id);
+	cpu->idle = idle;
+	cpu->curr = idle;
+	cpu->idle_stack_top = idle->stack_base + KERNEL_STACK_SIZE;
+	cpu->tlb.loaded_mm = &init_mm;
+}
+
+void sched_init(void)
+{
+	u32 i;
+
+	for (i = 0; i < nr_cpus_present; i++)
+		init_cpu_sched(&cpus[i]);
+	irq_register(VEC_RESCHED, resched_interrupt);
+}
+
+void sched_start_cpu(void)
+{
+	struct cpu *cpu = this_cpu();
+
+	cpu->idle_since_ns = clock_ns();
+	tlb_init_cpu(cpu);
+	if (cpu->id == 0)
+		scheduler_running = true;
+	idle_loop();
+	__builtin_unreachable();
+}
+
+void sched_dump(void)
+{
+	unsigned cpu;
+
+	for_each_online_cpu(cpu)
+		kprintf("  cpu%u: %s, %u ready, preempt count %u\n", cpu, cpus[cpu].curr->name,
+			cpus[cpu].rq.nr_ready, cpus[cpu].preempt_count);
+}

@@ -1,0 +1,59 @@
+/*
+ * sched.h - fixed-priority preemptive scheduling, FIFO within a priority, a queue per CPU.
+ *
+ * The thread with the highest priority runs; a thread that is preempted goes back to the head of its
+ * queue, one that used up its slice (only when equals wait) or yields goes to the tail. A waking
+ * thread goes to the CPU it ran on, or to an idle one its affinity allows. An idle CPU looks for
+ * work on other queues before it halts. The kernel is preemptible wherever preempt_count is 0.
+ */
+#ifndef KERNEL_SCHED_H
+#define KERNEL_SCHED_H
+
+#include "kernel/cpumask.h"
+#include "kernel/types.h"
+
+struct thread;
+struct cpu;
+
+extern bool scheduler_running; /* the boot CPU runs threads: sleeping and lock rules apply */
+
+/* Start-up (sched_init, sched_start_cpu): kernel/init.h. */
+
+/*
+ * Give the CPU to the best runnable thread. The caller has set its state: if it still is
+ * THREAD_RUNNING it stays runnable. Context: no spinlock held.
+ */
+void schedule(void);
+/* Let equals run first. */
+void sched_yield(void);
+
+void set_current_state(u32 state);
+
+/* Make a sleeping thread runnable. False when it was not asleep. Any context. */
+bool wake_up_thread(struct thread *thread);
+/* The same, onto this CPU and in front of its equals: the IPC hand-off. */
+bool wake_up_handoff(struct thread *thread);
+/* If the thread runs on some CPU, make that CPU look at it soon. Any context. */
+void sched_kick(struct thread *thread);
+/* Wake thread only if it sleeps killably. */
+bool wake_up_killable(struct thread *thread);
+
+/* Restrict thread to CPUs in mask (some of them online). Moves the current thread at once. */
+void sched_set_affinity(struct thread *thread, cpumask_t mask);
+
+/* Reschedule now if that was asked for and is allowed here. */
+void preempt_check(void);
+
+/* Sleep for ns or until deadline (clock_ns). -EINTR when killed. Context: may sleep. */
+int sleep_until(u64 deadline_ns);
+/*
+ * Arm and disarm the current thread's timer: it is woken at deadline if it sleeps then. For waits
+ * with a limit: arm, wait, disarm, compare the clock.
+ */
+void sleep_timer_arm(u64 deadline_ns);
+void sleep_timer_disarm(void);
+
+/* One line per CPU: what runs where. For panics and the console. */
+void sched_dump(void);
+
+#endif

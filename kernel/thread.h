@@ -1,0 +1,108 @@
+/*
+ * thread.h - a thread: what runs, with its kernel stack, its place in the scheduler and its waits.
+ */
+#ifndef KERNEL_THREAD_H
+#define KERNEL_THREAD_H
+
+#include "kernel/cpumask.h"
+#include "kernel/list.h"
+#include "kernel/lock.h"
+#include "kernel/types.h"
+
+struct mm;
+struct task;
+struct trap_frame;
+struct tlbflush_unmap_batch;
+
+enum thread_state {
+	THREAD_RUNNING,  /* on a CPU or ready */
+	THREAD_SLEEPING, /* until woken */
+	THREAD_KILLABLE, /* until woken or killed */
+	THREAD_DEAD,     /* never runs again; the next thread on its CPU frees it */
+};
+
+/* Thread flags. */
+#define PF_MEMALLOC 1u /* may use the last frames: it is freeing memory, or serves those who do */
+#define PF_KSWAPD   2u
+
+#define THREAD_NAME_LEN   28
+#define KERNEL_STACK_SIZE (4 * PAGE_SIZE)
+#define MAX_HELD_MUTEXES  4
+
+/* Priorities: higher runs first. */
+#define PRIO_IDLE     0
+#define PRIO_USER     8
+#define PRIO_SERVER   16
+#define PRIO_KTHREAD  20
+#define PRIO_RECLAIM  24
+
+struct thread {
+	/* Constant after creation. */
+	u32 tid;
+	struct task *task; /* NULL for kernel threads */
+	struct mm *mm;     /* changed by exec of the thread itself */
+	u64 stack_base;
+	char name[THREAD_NAME_LEN];
+
+	/* Under the run-queue lock of `cpu`. */
+	u32 state; /* enum thread_state; a thread marks itself without the lock (see wait.h) */
+	u32 cpu;
+	bool on_rq; /* ready or running */
+	u8 prio;
+	cpumask_t affinity;
+	struct list_head run_node;
+	u64 rsp; /* saved stack pointer while it does not run */
+
+	/* Under the timer lock of timer_cpu. */
+	struct list_head timer_node;
+	u64 timer_deadline_ns;
+	u32 timer_cpu;
+
+	/* Own thread only. */
+	u32 flags;
+	u64 fs_base, gs_base;
+	void *fpu;   /* XSAVE area; NULL for kernel threads */
+	u32 fpu_cpu; /* whose registers were loaded from it last */
+	const struct lock_class *mutexes[MAX_HELD_MUTEXES];
+	u32 nr_mutexes;
+	struct tlbflush_unmap_batch *tlb_ubc; /* allocated when first needed */
+	u64 clear_child_tid;
+	u64 atomic_user_fault; /* set while a fault on user memory must not be repaired */
+
+	/* Set once by anyone. */
+	u32 killed;
+	s32 kill_signal;
+
+	struct list_head task_node; /* the task's threads; under the tasks lock */
+};
+
+/*
+ * Create a thread that will run fn(arg) on a stack of its own; it is not yet runnable. task and mm
+ * may be NULL. Returns NULL when memory is short. Context: may sleep.
+ */
+struct thread *thread_create(const char *name, void (*fn)(void *), void *arg, u8 prio,
+			     struct task *task, struct mm *mm);
+/* Put a new thread on a run queue. */
+void thread_start(struct thread *thread);
+/* A kernel thread, created and started; panics when it cannot (boot only). */
+struct thread *kthread_run(const char *name, void (*fn)(void *), void *arg, u8 prio);
+/* Free a thread that was never started. */
+void thread_free(struct thread *thread);
+/* End the current thread. The batch must be empty (asserted). */
+void __noreturn thread_exit(void);
+
+/* The frame a thread entered the kernel with, at the top of its stack. */
+struct trap_frame *thread_user_frame(const struct thread *thread);
+
+static inline bool thread_killed(const struct thread *thread)
+{
+	return *(const volatile u32 *)&thread->killed != 0;
+}
+
+/* Ask a thread to end at its next way out of the kernel, waking it from killable sleep. */
+void thread_kill(struct thread *thread, int signal);
+
+/* "name (tid 7)" of the current thread, for panics. */
+void thread_describe(char *buf, size_t size);
+
+#endif

@@ -1,0 +1,59 @@
+/* wait.c - wait queues (see wait.h). */
+#include "kernel/wait.h"
+#include "kernel/cpu.h"
+#include "kernel/sched.h"
+#include "kernel/thread.h"
+
+static const struct lock_class wait_class = {"wait queue", RANK_WAIT, true};
+
+void wait_queue_init(struct wait_queue *wq)
+{
+	spin_init(&wq->lock, &wait_class);
+	list_init(&wq->waiters);
+}
+
+void prepare_to_wait(struct wait_queue *wq, struct waiter *waiter, bool killable)
+{
+	u64 flags = spin_lock_irqsave(&wq->lock);
+
+	waiter->thread = current;
+	if (list_empty(&waiter->node))
+		list_add_tail(&waiter->node, &wq->waiters);
+	set_current_state(killable ? THREAD_KILLABLE : THREAD_SLEEPING);
+	spin_unlock_irqrestore(&wq->lock, flags);
+}
+
+void finish_wait(struct wait_queue *wq, struct waiter *waiter)
+{
+	u64 flags = spin_lock_irqsave(&wq->lock);
+
+	set_current_state(THREAD_RUNNING);
+	list_del(&waiter->node);
+	spin_unlock_irqrestore(&wq->lock, flags);
+}
+
+static unsigned wake_up_nr(struct wait_queue *wq, unsigned max)
+{
+	u64 flags = spin_lock_irqsave(&wq->lock);
+	unsigned woken = 0;
+
+	while (woken < max && !list_empty(&wq->waiters)) {
+		struct waiter *w = list_first(&wq->waiters, struct waiter, node);
+
+		list_del(&w->node);
+		wake_up_thread(w->thread);
+		woken++;
+	}
+	spin_unlock_irqrestore(&wq->lock, flags);
+	return woken;
+}
+
+unsigned wake_up_all(struct wait_queue *wq)
+{
+	return wake_up_nr(wq, ~0u);
+}
+
+unsigned wake_up_one(struct wait_queue *wq)
+{
+	return wake_up_nr(wq, 1);
+}

@@ -1,0 +1,28 @@
+/*
+ * buddy.h - the binary buddy system: free blocks of 2^order frames, split and merged by address.
+ *
+ * A pure data structure: no locks, no policy; page_alloc.c adds both. A block of order n starts at a
+ * frame number that is a multiple of 2^n; its buddy differs in bit n only. (Knowlton 1965.)
+ */
+#ifndef MM_BUDDY_H
+#define MM_BUDDY_H
+
+#include "kernel/list.h"
+#include "kernel/types.h"
+#include "mm/page.h"
+
+#define MAX_ORDER 10 /* largest block: 4 MiB */
+
+struct buddy {
+	u64 nr_free; /* frames */
+	u64 nr_blocks[MAX_ORDER + 1];
+	struct list_head free[MAX_ORDER + 1];
+};
+
+void buddy_init(struct buddy *buddy);
+/* Give back 2^order frames from pfn on, merging with free buddies. */
+void buddy_free(struct buddy *buddy, u64 pfn, unsigned order);
+/* The lowest-order block that serves, split as needed; NULL when there is none. */
+struct page *buddy_alloc(struct buddy *buddy, unsigned order);
+
+#endif

@@ -1,0 +1,430 @@
+/*
+ * fault.c - making an address accessible: demand paging, copy-on-write, and what cannot be helped.
+ *
+ * A fault that needs a page from a pager lets go of mmap_lock, gets the page, and starts again with
+ * the page held: the mapping may have changed meanwhile.
+ */
+#include "arch/cpu.h"
+#include "arch/paging.h"
+#include "arch/trap.h"
+#include "kernel/cpu.h"
+#include "kernel/errno.h"
+#include "kernel/lib.h"
+#include "kernel/log.h"
+#include "kernel/task.h"
+#include "kernel/thread.h"
+#include "mm/lru.h"
+#include "mm/mm.h"
+#include "mm/object.h"
+#include "mm/page_alloc.h"
+#include "mm/rmap.h"
+#include "mm/tlb.h"
+#include "mm/vma.h"
+
+/* One fault on its way: what is wanted, and what has been found so far. */
+struct fault {
+	struct mm *mm;
+	u64 addr; /* of the page */
+	u32 access;
+	struct vm_area *vma; /* valid while mmap_lock is held */
+	pte_t *pte;
+	/* A page fetched with mmap_lock released, and for whom. */
+	struct page *held;
+	struct vm_object *held_object;
+	u64 held_index;
+};
+
+#define RETRY 1 /* mmap_lock was released: look everything up again */
+
+static u64 alloc_table(void *arg)
+{
+	struct page *page = alloc_pages(0, GFP_KERNEL | GFP_ZERO);
+
+	(void)arg;
+	return page ? page_to_phys(page) : 0;
+}
+
+u64 *mm_pte_alloc(struct mm *mm, u64 addr)
+{
+	return pte_walk(mm->pml4, addr, alloc_table, NULL);
+}
+
+static u64 pte_bits(const struct vm_area *vma, bool writable)
+{
+	u64 bits = PTE_P | PTE_U | PTE_A;
+
+	if (writable && (vma->flags & VMA_WRITE))
+		bits |= PTE_W;
+	if (!(vma->flags & VMA_EXEC))
+		bits |= PTE_NX;
+	return bits;
+}
+
+static int no_memory(void)
+{
+	return thread_killed(current) ? -EINTR : -ENOMEM;
+}
+
+static u64 object_index(const struct vm_area *vma, u64 addr)
+{
+	return vma->pgoff + ((addr - vma->start) >> PAGE_SHIFT);
+}
+
+/* ---- Private pages ---------------------------------------------------------------------------- */
+
+/* A new page of the area's anonymous object, not mapped yet; the caller has one reference. */
+static struct page *new_anon_page(struct fault *f, u32 gfp)
+{
+	struct vm_area *vma = f->vma;
+	struct page *page = alloc_pages(0, GFP_KERNEL | gfp);
+
+	if (!page)
+		return NULL;
+	page->object = vma->anon;
+	page->index = vma->anon_pgoff + ((f->addr - vma->start) >> PAGE_SHIFT);
+	object_get(vma->anon);
+	page_set(page, PG_anon | PG_uptodate);
+	if (vma->flags & VMA_LOCKED)
+		page_set(page, PG_unevictable);
+	return page;
+}
+
+/* Only holders of mmap_lock fill empty PTEs, so an empty one stays empty until we fill it. */
+static void map_page(struct fault *f, struct page *page, bool writable)
+{
+	ASSERT(!(pte_read(f->pte) & PTE_P), "address %lx is mapped already", f->addr);
+	page_add_rmap(page);
+	f->mm->rss_pages++;
+	pte_set(f->pte, make_pte(page_to_pfn(page), pte_bits(f->vma, writable)));
+}
+
+static int fault_anon(struct fault *f)
+{
+	struct page *page = new_anon_page(f, GFP_ZERO);
+
+	if (!page)
+		return no_memory();
+	spin_lock(&f->mm->ptl);
+	map_page(f, page, true);
+	spin_unlock(&f->mm->ptl);
+	lru_add_page(page);
+	put_page(page);
+	return 0;
+}
+
+static void copy_page(struct page *to, struct page *from)
+{
+	memcpy(phys_to_virt(page_to_phys(to)), phys_to_virt(page_to_phys(from)), PAGE_SIZE);
+}
+
+/*
+ * Replace a shared page by a copy. The old translation must be gone from every TLB of the address
+ * space before the copy becomes writable anywhere: otherwise one thread could read the old page
+ * after another wrote the new one.
+ */
+static int copy_on_write(struct fault *f, struct page *old)
+{
+	struct page *page = new_anon_page(f, 0);
+
+	if (!page)
+		return no_memory();
+	copy_page(page, old);
+	spin_lock(&f->mm->ptl);
+	if (!(pte_read(f->pte) & PTE_P) || pte_pfn(pte_read(f->pte)) != page_to_pfn(old)) {
+		spin_unlock(&f->mm->ptl); /* reclaim was here */
+		put_page(page);
+		return RETRY;
+	}
+	(void)pte_get_and_clear(f->pte);
+	page_remove_rmap(old);
+	f->mm->rss_pages--;
+	spin_unlock(&f->mm->ptl);
+
+	flush_tlb_mm_range(f->mm, f->addr, f->addr + PAGE_SIZE, TLB_COW);
+
+	spin_lock(&f->mm->ptl);
+	map_page(f, page, true);
+	spin_unlock(&f->mm->ptl);
+	lru_add_page(page);
+	put_page(page);
+	put_page(old); /* the old mapping's reference */
+	count_vm_event(COW_COPIES);
+	return 0;
+}
+
+/* A write to a present, read-only PTE of a writable area. */
+static int fault_write_protected(struct fault *f)
+{
+	struct page *page;
+	bool reuse;
+	pte_t pte;
+	int err;
+
+	spin_lock(&f->mm->ptl);
+	pte = pte_read(f->pte);
+	if (!(pte & PTE_P) || (pte & PTE_W)) {
+		spin_unlock(&f->mm->ptl);
+		return pte & PTE_P ? 0 : RETRY;
+	}
+	page = pfn_to_page(pte_pfn(pte));
+	reuse = (f->vma->flags & VMA_SHARED) || (page_test(page, PG_anon) && page_refs(page) == 1);
+	if (reuse)
+		(void)atomic_fetch_or(f->pte, PTE_W); /* more rights: no flush */
+	else
+		get_page(page);
+	spin_unlock(&f->mm->ptl);
+	if (reuse)
+		return 0;
+	err = copy_on_write(f, page);
+	put_page(page);
+	return err;
+}
+
+/* ---- Pages of objects ------------------------------------------------------------------------- */
+
+static void drop_held(struct fault *f)
+{
+	if (!f->held)
+		return;
+	put_page(f->held);
+	object_put(f->held_object);
+	f->held = NULL;
+}
+
+/* Without mmap_lock: a pager may take its time. */
+static int fetch_page(struct fault *f, u64 index)
+{
+	struct vm_object *object = f->vma->object;
+	int err;
+
+	object_get(object);
+	mutex_unlock(&f->mm->mmap_lock);
+	err = object_get_page(object, index, &f->held);
+	mutex_lock(&f->mm->mmap_lock);
+	if (err) {
+		object_put(object);
+		return err;
+	}
+	f->held_object = object;
+	f->held_index = index;
+	return RETRY;
+}
+
+/* The up-to-date page with a reference for the caller, or NULL: fetch it first. */
+static struct page *find_page(struct fault *f, u64 index)
+{
+	struct page *page = NULL;
+
+	if (f->held && f->held_object == f->vma->object && f->held_index == index) {
+		page = f->held;
+		get_page(page);
+	} else {
+		page = page_cache_find(f->vma->object, index);
+	}
+	if (page && !page_test(page, PG_uptodate)) {
+		put_page(page);
+		page = NULL;
+	}
+	return page;
+}
+
+/*
+ * Truncation first makes the object smaller, then clears PTEs under the ptl: whoever maps under
+ * the ptl after a look at the size is either seen by it or sees the new size.
+ */
+static int map_object_page(struct fault *f, struct page *page, u64 index)
+{
+	struct vm_object *object = f->vma->object;
+	int err = 0;
+
+	spin_lock(&f->mm->ptl);
+	if (index >= object_nr_pages(object))
+		err = -ENXIO;
+	else if (READ_ONCE(page->object) != object)
+		err = RETRY;
+	else
+		map_page(f, page, f->vma->flags & VMA_SHARED);
+	spin_unlock(&f->mm->ptl);
+	return err;
+}
+
+static int map_private_copy(struct fault *f, struct page *from)
+{
+	struct page *page = new_anon_page(f, 0);
+
+	if (!page)
+		return no_memory();
+	copy_page(page, from);
+	spin_lock(&f->mm->ptl);
+	map_page(f, page, true);
+	spin_unlock(&f->mm->ptl);
+	lru_add_page(page);
+	put_page(page);
+	count_vm_event(COW_COPIES);
+	return 0;
+}
+
+static int fault_object(struct fault *f)
+{
+	u64 index = object_index(f->vma, f->addr);
+	struct page *page = find_page(f, index);
+	int err;
+
+	if (!page) {
+		drop_held(f);
+		return fetch_page(f, index);
+	}
+	if ((f->access & FAULT_WRITE) && !(f->vma->flags & VMA_SHARED))
+		err = map_private_copy(f, page);
+	else
+		err = map_object_page(f, page, index);
+	put_page(page);
+	if (err == RETRY)
+		drop_held(f);
+	return err;
+}
+
+/* ---- The way through -------------------------------------------------------------------------- */
+
+static bool access_allowed(const struct vm_area *vma, u32 access)
+{
+	if (access & FAULT_WRITE)
+		return vma->flags & VMA_WRITE;
+	if (access & FAULT_EXEC)
+		return vma->flags & VMA_EXEC;
+	return vma->flags & VMA_PROT;
+}
+
+/* Context: mmap_lock held; may be released and taken again when RETRY is returned. */
+static int fault_once(struct fault *f)
+{
+	pte_t pte;
+
+	f->vma = find_vma(f->mm, f->addr);
+	if (!f->vma || !access_allowed(f->vma, f->access))
+		return -EFAULT;
+	f->pte = mm_pte_alloc(f->mm, f->addr);
+	if (!f->pte)
+		return no_memory();
+	pte = pte_read(f->pte);
+	if (pte & PTE_P) {
+		if ((f->access & FAULT_WRITE) && !(pte & PTE_W))
+			return fault_write_protected(f);
+		/* Another thread was faster, or this TLB held an entry with fewer rights. */
+		local_flush_tlb_page(f->addr);
+		return 0;
+	}
+	return f->vma->object ? fault_object(f) : fault_anon(f);
+}
+
+int handle_mm_fault(struct mm *mm, u64 addr, u32 access)
+{
+	struct fault f = {.mm = mm, .addr = ALIGN_DOWN(addr, PAGE_SIZE), .access = access};
+	int err;
+
+	if (addr >= USER_END)
+		return -EFAULT;
+	mutex_lock(&mm->mmap_lock);
+	do
+		err = thread_killed(current) ? -EINTR : fault_once(&f);
+	while (err == RETRY);
+	mutex_unlock(&mm->mmap_lock);
+	drop_held(&f);
+	return err;
+}
+
+int mm_populate(struct mm *mm, u64 start, u64 end)
+{
+	struct vm_area *vma;
+	int err = 0;
+	u32 access;
+
+	for (; start < end && !err; start += PAGE_SIZE) {
+		mutex_lock(&mm->mmap_lock);
+		vma = find_vma(mm, start);
+		access = vma && (vma->flags & VMA_WRITE) ? FAULT_WRITE : 0;
+		mutex_unlock(&mm->mmap_lock);
+		err = handle_mm_fault(mm, start, access);
+	}
+	return err;
+}
+
+int mm_futex_key(struct mm *mm, u64 addr, struct futex_key *key)
+{
+	struct vm_area *vma;
+	int err = 0;
+
+	mutex_lock(&mm->mmap_lock);
+	vma = find_vma(mm, addr);
+	if (!vma) {
+		err = -EFAULT;
+	} else if (vma->flags & VMA_SHARED) {
+		key->space = (u64)vma->object;
+		key->offset = (object_index(vma, addr) << PAGE_SHIFT) + addr % PAGE_SIZE;
+	} else {
+		key->space = (u64)mm;
+		key->offset = addr;
+	}
+	mutex_unlock(&mm->mmap_lock);
+	return err;
+}
+
+/* ---- From the trap ---------------------------------------------------------------------------- */
+
+static void report_user_fault(struct trap_frame *tf, u64 addr, int err)
+{
+	const char *access = tf->error & PF_FETCH ? "execute" :
+			     tf->error & PF_WRITE ? "write" :
+						    "read";
+	char what[96];
+
+	if (err == -EINTR)
+		return; /* already on its way out */
+	if (err == -ENOMEM)
+		snprintf(what, sizeof(what), "no memory for a page to %s", access);
+	else if (err == -EFAULT && addr >= USER_END)
+		snprintf(what, sizeof(what), "segmentation fault: %s of a kernel address", access);
+	else if (err == -EFAULT)
+		snprintf(what, sizeof(what), "segmentation fault: no right to %s", access);
+	else if (err == -ENXIO)
+		snprintf(what, sizeof(what), "bus error: %s past the end of the mapped file", access);
+	else
+		snprintf(what, sizeof(what), "bus error: the pager could not supply the page (error %d)",
+			 -err);
+	user_fault(tf, what, addr);
+}
+
+static u32 fault_access(const struct trap_frame *tf)
+{
+	return (tf->error & PF_WRITE ? FAULT_WRITE : 0) | (tf->error & PF_FETCH ? FAULT_EXEC : 0);
+}
+
+/* The kernel touches user memory only with AC set (STAC); anything else is a wild pointer. */
+static bool is_user_copy(const struct trap_frame *tf, u64 addr)
+{
+	bool smap = read_cr4() & CR4_SMAP;
+
+	return addr < USER_END && (!smap || (tf->rflags & RFLAGS_AC)) && !(tf->error & PF_FETCH) &&
+	       may_sleep();
+}
+
+bool do_page_fault(struct trap_frame *tf, u64 addr)
+{
+	struct mm *mm = current->mm;
+	int err = -EFAULT;
+
+	count_vm_event(PGFAULT);
+	this_cpu_add64(page_faults, 1);
+	if (tf->error & PF_RSVD)
+		return false;
+	if (trap_from_user(tf)) {
+		if (addr < USER_END)
+			err = handle_mm_fault(mm, addr, fault_access(tf));
+		if (err)
+			report_user_fault(tf, addr, err);
+		return true;
+	}
+	if (!mm || !is_user_copy(tf, addr))
+		return false;
+	return handle_mm_fault(mm, addr, fault_access(tf)) == 0;
+}

@@ -1,0 +1,160 @@
+/*
+ * init.c - from the firmware's memory map to a working allocator.
+ *
+ * A bump allocator takes what start-up itself needs (page tables, the array of page descriptors)
+ * from the largest free range below 4 GiB, which the boot page tables map. Everything that is left
+ * then goes to the buddy allocator. Ranges of the map may overlap or be unsorted: a frame is only
+ * used if it lies in an available range and in no other and in nothing that start-up reserved.
+ */
+#include "arch/paging.h"
+#include "boot/bootinfo.h"
+#include "kernel/init.h"
+#include "kernel/lib.h"
+#include "kernel/log.h"
+#include "mm/lru.h"
+#include "mm/mm.h"
+#include "mm/object.h"
+#include "mm/page_alloc.h"
+#include "mm/slab.h"
+#include "mm/vmalloc.h"
+
+#define LOW_MEMORY_END MIB /* firmware's and the AP trampoline's */
+#define MAX_PHYS       (64 * GIB)
+
+static u64 bump_start, bump_next, bump_end; /* physical */
+
+static bool overlaps(u64 a, u64 a_end, u64 b, u64 b_end)
+{
+	return a < b_end && b < a_end;
+}
+
+/* Something of start-up's own in [start, end)? Then *resume is where that ends. */
+static bool is_taken(u64 start, u64 end, u64 *resume)
+{
+	u64 kernel_end = kernel_to_phys(__kernel_end);
+	u32 i;
+
+	*resume = 0;
+	if (overlaps(start, end, 0, LOW_MEMORY_END))
+		*resume = MAX(*resume, LOW_MEMORY_END);
+	if (overlaps(start, end, KERNEL_PHYS, kernel_end))
+		*resume = MAX(*resume, kernel_end);
+	for (i = 0; i < boot_info.nr_mods; i++)
+		if (overlaps(start, end, boot_info.mod[i].start, boot_info.mod[i].end))
+			*resume = MAX(*resume, boot_info.mod[i].end);
+	for (i = 0; i < boot_info.nr_mem; i++) {
+		struct boot_mem *m = &boot_info.mem[i];
+
+		if (m->type != BOOT_MEM_AVAILABLE && overlaps(start, end, m->base, m->base + m->len))
+			*resume = MAX(*resume, m->base + m->len);
+	}
+	if (overlaps(start, end, bump_start, bump_next))
+		*resume = MAX(*resume, bump_next);
+	*resume = ALIGN_UP(*resume, PAGE_SIZE);
+	return *resume != 0;
+}
+
+/* Call fn on every maximal run of free pages in an available range. */
+static void for_each_free_run(void (*fn)(u64 start, u64 end))
+{
+	u32 i;
+
+	for (i = 0; i < boot_info.nr_mem; i++) {
+		struct boot_mem *m = &boot_info.mem[i];
+		u64 at = ALIGN_UP(m->base, PAGE_SIZE), run = at, resume;
+		u64 end = MIN(ALIGN_DOWN(m->base + m->len, PAGE_SIZE), MAX_PHYS);
+
+		if (m->type != BOOT_MEM_AVAILABLE)
+			continue;
+		while (at < end) {
+			if (!is_taken(at, at + PAGE_SIZE, &resume)) {
+				at += PAGE_SIZE;
+				continue;
+			}
+			if (run < at)
+				fn(run, at);
+			at = run = MAX(resume, at + PAGE_SIZE);
+		}
+		if (run < MIN(at, end))
+			fn(run, MIN(at, end));
+	}
+}
+
+static void keep_largest_low_run(u64 start, u64 end)
+{
+	end = MIN(end, (u64)BOOT_MAP_SIZE);
+	if (start < end && end - start > bump_end - bump_start) {
+		bump_start = bump_next = start;
+		bump_end = end;
+	}
+}
+
+static u64 bump_alloc(u64 bytes)
+{
+	u64 at = bump_next;
+
+	bytes = ALIGN_UP(bytes, PAGE_SIZE);
+	if (bump_end - bump_next < bytes)
+		panic("not enough memory to start: %lu KiB wanted, %lu KiB left; give the machine more",
+		      bytes / KIB, (bump_end - bump_next) / KIB);
+	bump_next += bytes;
+	memset(phys_to_virt(at), 0, bytes);
+	return at;
+}
+
+static u64 bump_table(void *arg)
+{
+	(void)arg;
+	return bump_alloc(PAGE_SIZE);
+}
+
+static void release_run(u64 start, u64 end)
+{
+	free_boot_range(start >> PAGE_SHIFT, end >> PAGE_SHIFT);
+}
+
+static void count_memory(void)
+{
+	u32 i;
+
+	for (i = 0; i < boot_info.nr_mem; i++) {
+		struct boot_mem *m = &boot_info.mem[i];
+
+		if (m->type != BOOT_MEM_AVAILABLE || m->base >= MAX_PHYS)
+			continue;
+		mem_boot_pages += m->len >> PAGE_SHIFT;
+		max_pfn = MAX(max_pfn, MIN(m->base + m->len, MAX_PHYS) >> PAGE_SHIFT);
+	}
+}
+
+static void make_mem_map(void)
+{
+	u64 pfn;
+
+	mem_map = phys_to_virt(bump_alloc(max_pfn * sizeof(struct page)));
+	for (pfn = 0; pfn < max_pfn; pfn++) {
+		mem_map[pfn].flags = PG_reserved;
+		mem_map[pfn].refcount = 1;
+		list_init(&mem_map[pfn].lru);
+	}
+}
+
+void mm_init(void)
+{
+	count_memory();
+	for_each_free_run(keep_largest_low_run);
+	if (!bump_end)
+		panic("the boot loader's memory map has no usable range below 4 GiB");
+	paging_init(bump_table);
+	make_mem_map();
+	page_cache_init(bump_alloc);
+	lru_init();
+	slab_init();
+	for_each_free_run(release_run);
+	page_alloc_ready();
+	init_mm_setup();
+	vmalloc_init();
+	pr_info("mm: %lu MiB of %lu MiB managed, watermarks min %lu low %lu high %lu pages\n",
+		mem_total_pages * PAGE_SIZE / MIB, mem_boot_pages * PAGE_SIZE / MIB, watermarks.min,
+		watermarks.low, watermarks.high);
+}

@@ -1,0 +1,107 @@
+/* lru.c - the LRU lists (see lru.h). */
+#include "mm/lru.h"
+#include "kernel/lock.h"
+#include "kernel/log.h"
+#include "mm/page_alloc.h"
+
+static const struct lock_class lru_class = {"LRU", RANK_LRU, false};
+static spinlock_t lru_lock = SPINLOCK_INIT(lru_class);
+static struct list_head lists[NR_LRU];
+static u64 nr[NR_LRU];
+
+void lru_init(void)
+{
+	int i;
+
+	for (i = 0; i < NR_LRU; i++)
+		list_init(&lists[i]);
+}
+
+static enum lru_list list_of(const struct page *page)
+{
+	return (page_test(page, PG_anon) ? LRU_INACTIVE_ANON : LRU_INACTIVE_FILE) +
+	       (page_test(page, PG_active) ? 1 : 0);
+}
+
+void lru_add_page(struct page *page)
+{
+	enum lru_list list;
+
+	if (page_test(page, PG_unevictable | PG_reserved))
+		return;
+	spin_lock(&lru_lock);
+	if (!page_test_set(page, PG_lru)) {
+		list = list_of(page);
+		list_add(&page->lru, &lists[list]);
+		nr[list]++;
+	}
+	spin_unlock(&lru_lock);
+}
+
+static void unlink_page(struct page *page)
+{
+	nr[list_of(page)]--;
+	list_del(&page->lru);
+	page_clear(page, PG_lru);
+}
+
+void lru_del_page(struct page *page)
+{
+	if (!page_test(page, PG_lru))
+		return;
+	spin_lock(&lru_lock);
+	if (page_test(page, PG_lru))
+		unlink_page(page);
+	spin_unlock(&lru_lock);
+}
+
+/* A page whose last reference is going away right now must not be taken. */
+static bool get_page_unless_zero(struct page *page)
+{
+	u32 refs = page_refs(page);
+
+	while (refs)
+		if (__atomic_compare_exchange_n(&page->refcount, &refs, refs + 1, false,
+						__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			return true;
+	return false;
+}
+
+unsigned lru_isolate(enum lru_list from, unsigned max, struct list_head *to)
+{
+	struct list_head skipped = LIST_HEAD_INIT(skipped);
+	unsigned taken = 0;
+
+	spin_lock(&lru_lock);
+	while (taken < max && !list_empty(&lists[from])) {
+		struct page *page = list_last(&lists[from], struct page, lru);
+
+		if (!get_page_unless_zero(page)) {
+			list_move(&page->lru, &skipped);
+			continue;
+		}
+		unlink_page(page);
+		list_add_tail(&page->lru, to);
+		taken++;
+	}
+	while (!list_empty(&skipped))
+		list_move(skipped.next, &lists[from]);
+	spin_unlock(&lru_lock);
+	return taken;
+}
+
+void lru_putback(struct list_head *pages)
+{
+	while (!list_empty(pages)) {
+		struct page *page = list_first(pages, struct page, lru);
+
+		list_del(&page->lru);
+		lru_add_page(page);
+		put_page(page);
+	}
+}
+
+u64 lru_nr(enum lru_list list)
+{
+	return READ_ONCE(nr[list]);
+}

@@ -1,0 +1,26 @@
+/*
+ * lru.h - the LRU lists: active and inactive, for file and for anonymous pages.
+ *
+ * New pages enter at the head of inactive; reclaim takes from the tail. An isolated page is on no
+ * list (PG_lru clear) and its isolator holds a reference. One spinlock guards all lists.
+ */
+#ifndef MM_LRU_H
+#define MM_LRU_H
+
+#include "kernel/list.h"
+#include "mm/page.h"
+
+enum lru_list { LRU_INACTIVE_FILE, LRU_ACTIVE_FILE, LRU_INACTIVE_ANON, LRU_ACTIVE_ANON, NR_LRU };
+
+void lru_init(void);
+/* Put a page on the list its flags name (PG_active, PG_anon); unevictable pages stay off. */
+void lru_add_page(struct page *page);
+/* Take a page off its list, if it is on one. */
+void lru_del_page(struct page *page);
+/* Move up to nr pages from the tail of a list to `to`, each with a reference. Returns how many. */
+unsigned lru_isolate(enum lru_list from, unsigned nr, struct list_head *to);
+/* Give isolated pages back to the lists and drop the isolator's references. */
+void lru_putback(struct list_head *pages);
+u64 lru_nr(enum lru_list list);
+
+#endif

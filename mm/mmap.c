@@ -1,0 +1,321 @@
+/* mmap.c - changing what addresses mean: map, unmap, protect, discard, break (see mm.h). */
+#include "arch/paging.h"
+#include "kernel/cpu.h"
+#include "kernel/errno.h"
+#include "kernel/file.h"
+#include "kernel/log.h"
+#include "kernel/thread.h"
+#include "mm/mm.h"
+#include "mm/object.h"
+#include "mm/page_alloc.h"
+#include "mm/rmap.h"
+#include "mm/tlb.h"
+#include "mm/vma.h"
+
+#define GATHER_PAGES 64
+
+/* munmap's own gather: pages whose PTEs are cleared, to be dropped after the flush. */
+struct mmu_gather {
+	struct page *pages[GATHER_PAGES];
+	unsigned nr;
+	u64 start, end; /* addresses cleared */
+};
+
+static bool range_ok(u64 start, u64 len)
+{
+	return IS_ALIGNED(start, PAGE_SIZE) && len && start + len > start && start >= USER_BASE &&
+	       start + len <= USER_END;
+}
+
+/* ---- Zapping --------------------------------------------------------------------------------- */
+
+/* Clear PTEs from *va on until the gather is full or end is reached. Context: ptl held. */
+static void gather_ptes(struct mm *mm, u64 *va, u64 end, struct mmu_gather *gather)
+{
+	for (; *va < end && gather->nr < GATHER_PAGES; *va += PAGE_SIZE) {
+		pte_t *pte = pte_lookup(mm->pml4, *va), old;
+		struct page *page;
+
+		if (!pte) {
+			*va = ALIGN_DOWN(*va, PMD_PAGE_SIZE) + PMD_PAGE_SIZE - PAGE_SIZE;
+			continue;
+		}
+		if (!(pte_read(pte) & PTE_P))
+			continue;
+		old = pte_get_and_clear(pte);
+		page = pfn_to_page(pte_pfn(old));
+		if ((old & PTE_D) && !page_test(page, PG_anon))
+			page_set(page, PG_dirty);
+		if (!gather->nr)
+			gather->start = *va;
+		gather->end = *va + PAGE_SIZE;
+		gather->pages[gather->nr++] = page;
+		mm->rss_pages--;
+		page_remove_rmap(page);
+	}
+}
+
+void zap_range(struct mm *mm, u64 start, u64 end)
+{
+	struct mmu_gather gather;
+	unsigned i;
+	u64 va = start;
+
+	while (va < end) {
+		gather.nr = 0;
+		spin_lock(&mm->ptl);
+		gather_ptes(mm, &va, MIN(end, va + PMD_PAGE_SIZE * 16), &gather);
+		spin_unlock(&mm->ptl);
+		if (!gather.nr)
+			continue;
+		if (READ_ONCE(mm->cpumask))
+			flush_tlb_mm_range(mm, gather.start, gather.end, TLB_UNMAP);
+		for (i = 0; i < gather.nr; i++)
+			put_page(gather.pages[i]);
+		this_cpu_add64(tlb_stat[TLB_UNMAP].freed, gather.nr);
+	}
+	flush_tlb_batched_pending(mm);
+}
+
+/* ---- Map and unmap ---------------------------------------------------------------------------- */
+
+static int unmap_locked(struct mm *mm, u64 start, u64 end)
+{
+	struct vm_area *vma, *next;
+
+	if (vma_split_around(mm, start, end))
+		return -ENOMEM;
+	list_for_each_safe(vma, next, &mm->vmas, node)
+		if (vma->start >= start && vma->end <= end) {
+			zap_range(mm, vma->start, vma->end);
+			vma_free(vma);
+		}
+	return 0;
+}
+
+int mm_unmap(struct mm *mm, u64 start, u64 len)
+{
+	int err;
+
+	len = ALIGN_UP(len, PAGE_SIZE);
+	if (!range_ok(start, len))
+		return -EINVAL;
+	mutex_lock(&mm->mmap_lock);
+	err = unmap_locked(mm, start, start + len);
+	mutex_unlock(&mm->mmap_lock);
+	return err;
+}
+
+static s64 map_locked(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_object *object,
+		      u64 pgoff, struct file *file, bool fixed)
+{
+	struct vm_area *vma;
+
+	if (fixed && unmap_locked(mm, addr, addr + len))
+		return -ENOMEM;
+	if (!fixed && (!addr || !range_ok(addr, len) || vma_overlaps(mm, addr, addr + len)))
+		addr = vma_find_hole(mm, len);
+	vma = addr ? vma_create(mm, addr, addr + len, flags, object, pgoff) : NULL;
+	if (!vma)
+		return -ENOMEM;
+	if (file)
+		vma->file = file_get(file);
+	return (s64)addr;
+}
+
+s64 mm_map(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_object *object, u64 pgoff,
+	   struct file *file, bool fixed)
+{
+	s64 at;
+	bool populate;
+
+	if (len > USER_END)
+		return -ENOMEM;
+	len = ALIGN_UP(len, PAGE_SIZE);
+	if (!len || (fixed && !range_ok(addr, len)))
+		return -EINVAL;
+	mutex_lock(&mm->mmap_lock);
+	populate = mm->pinned || mm->lock_future;
+	if (populate)
+		flags |= VMA_LOCKED;
+	at = map_locked(mm, ALIGN_DOWN(addr, PAGE_SIZE), len, flags, object, pgoff, file,
+			fixed);
+	mutex_unlock(&mm->mmap_lock);
+	if (at > 0 && populate && (flags & VMA_PROT)) {
+		int err = mm_populate(mm, (u64)at, (u64)at + len);
+
+		if (err) {
+			mm_unmap(mm, (u64)at, len);
+			return err == -EINTR ? err : -ENOMEM;
+		}
+	}
+	return at;
+}
+
+/* ---- Protect ---------------------------------------------------------------------------------- */
+
+/* Take rights away from the PTEs; more rights come with the next fault. true: a flush is due. */
+static bool protect_ptes(struct mm *mm, struct vm_area *vma)
+{
+	bool flush = false;
+	u64 va;
+
+	spin_lock(&mm->ptl);
+	for (va = vma->start; va < vma->end; va += PAGE_SIZE) {
+		pte_t *pte = pte_lookup(mm->pml4, va), take = 0;
+
+		if (!pte) {
+			va = ALIGN_DOWN(va, PMD_PAGE_SIZE) + PMD_PAGE_SIZE - PAGE_SIZE;
+			continue;
+		}
+		if (!(pte_read(pte) & PTE_P))
+			continue;
+		if (!(vma->flags & VMA_WRITE))
+			take |= PTE_W;
+		if (!(vma->flags & VMA_PROT))
+			take |= PTE_U; /* PROT_NONE: the page stays, user mode may not touch it */
+		flush |= (pte_read(pte) & take) || !(vma->flags & VMA_EXEC);
+		(void)atomic_fetch_and(pte, ~take);
+		if (!(vma->flags & VMA_EXEC))
+			(void)atomic_fetch_or(pte, PTE_NX);
+		else
+			(void)atomic_fetch_and(pte, ~PTE_NX);
+		if (vma->flags & VMA_PROT)
+			(void)atomic_fetch_or(pte, PTE_U);
+	}
+	spin_unlock(&mm->ptl);
+	return flush;
+}
+
+static int protect_locked(struct mm *mm, u64 start, u64 end, u32 prot)
+{
+	struct vm_area *vma;
+	bool flush = false;
+	u64 at = start;
+
+	list_for_each(vma, &mm->vmas, node) { /* first: may we, and is there no hole? */
+		if (vma->end <= start || vma->start >= end)
+			continue;
+		if (vma->start > at)
+			return -ENOMEM;
+		if ((prot & VMA_WRITE) && !(vma->flags & VMA_MAYWRITE))
+			return -EACCES;
+		at = vma->end;
+	}
+	if (at < end || vma_split_around(mm, start, end))
+		return -ENOMEM;
+	list_for_each(vma, &mm->vmas, node)
+		if (vma->start >= start && vma->end <= end) {
+			vma->flags = (vma->flags & ~VMA_PROT) | prot;
+			flush |= protect_ptes(mm, vma);
+		}
+	if (flush)
+		flush_tlb_mm_range(mm, start, end, TLB_PROTECT);
+	flush_tlb_batched_pending(mm);
+	return 0;
+}
+
+int mm_protect(struct mm *mm, u64 start, u64 len, u32 prot)
+{
+	int err;
+
+	len = ALIGN_UP(len, PAGE_SIZE);
+	if (len == 0 && IS_ALIGNED(start, PAGE_SIZE))
+		return 0;
+	if (!range_ok(start, len) || (prot & ~VMA_PROT))
+		return -EINVAL;
+	mutex_lock(&mm->mmap_lock);
+	err = protect_locked(mm, start, start + len, prot);
+	mutex_unlock(&mm->mmap_lock);
+	return err;
+}
+
+/* ---- Discard, break, lock ---------------------------------------------------------------------- */
+
+int mm_discard(struct mm *mm, u64 start, u64 len)
+{
+	struct vm_area *vma;
+
+	len = ALIGN_UP(len, PAGE_SIZE);
+	if (!range_ok(start, len))
+		return -EINVAL;
+	mutex_lock(&mm->mmap_lock);
+	list_for_each(vma, &mm->vmas, node)
+		if (!(vma->flags & VMA_LOCKED) && start < vma->end && vma->start < start + len)
+			zap_range(mm, MAX(start, vma->start), MIN(start + len, vma->end));
+	mutex_unlock(&mm->mmap_lock);
+	return 0;
+}
+
+static u64 brk_locked(struct mm *mm, u64 brk)
+{
+	u64 old_end = ALIGN_UP(mm->brk, PAGE_SIZE), new_end = ALIGN_UP(brk, PAGE_SIZE);
+	u32 flags = VMA_READ | VMA_WRITE | VMA_MAYWRITE;
+
+	if (mm->pinned || mm->lock_future)
+		flags |= VMA_LOCKED;
+	if (brk < mm->brk_start || new_end > USER_END)
+		return mm->brk;
+	if (new_end > old_end) {
+		struct vm_area *last = find_vma(mm, old_end - 1);
+
+		if (vma_overlaps(mm, old_end, new_end))
+			return mm->brk;
+		if (old_end > ALIGN_UP(mm->brk_start, PAGE_SIZE) && last)
+			vma_set_end(last, new_end);
+		else if (!vma_create(mm, old_end, new_end, flags, NULL, 0))
+			return mm->brk;
+	} else if (new_end < old_end && unmap_locked(mm, new_end, old_end)) {
+		return mm->brk;
+	}
+	mm->brk = brk;
+	return brk;
+}
+
+u64 mm_brk(struct mm *mm, u64 brk)
+{
+	u64 old, now;
+
+	mutex_lock(&mm->mmap_lock);
+	old = mm->brk;
+	now = brk_locked(mm, brk);
+	mutex_unlock(&mm->mmap_lock);
+	if (now > old && (mm->pinned || mm->lock_future) &&
+	    mm_populate(mm, ALIGN_UP(old, PAGE_SIZE), ALIGN_UP(now, PAGE_SIZE)))
+		return mm_brk(mm, old);
+	return now;
+}
+
+/* The next area at or above addr: its bounds, after locking it. false: there is none. */
+static bool lock_next_vma(struct mm *mm, u64 *addr, u64 *end)
+{
+	struct vm_area *vma;
+	bool found = false;
+
+	mutex_lock(&mm->mmap_lock);
+	list_for_each(vma, &mm->vmas, node)
+		if (vma->end > *addr) {
+			vma->flags |= VMA_LOCKED;
+			*addr = vma->start;
+			*end = vma->flags & VMA_PROT ? vma->end : vma->start;
+			found = true;
+			break;
+		}
+	mutex_unlock(&mm->mmap_lock);
+	return found;
+}
+
+int mm_lock_all(struct mm *mm, bool now, bool future)
+{
+	u64 addr = 0, end;
+	int err = 0;
+
+	mutex_lock(&mm->mmap_lock);
+	mm->lock_future = future;
+	mutex_unlock(&mm->mmap_lock);
+	while (now && !err && lock_next_vma(mm, &addr, &end)) {
+		err = mm_populate(mm, addr, end);
+		addr = MAX(end, addr + PAGE_SIZE);
+	}
+	return err;
+}

@@ -1,0 +1,402 @@
+/* object.c - memory objects, the page cache and the page lock (see object.h). */
+#include "mm/object.h"
+#include "arch/layout.h"
+#include "kernel/abi.h"
+#include "kernel/cpu.h"
+#include "kernel/errno.h"
+#include "kernel/ipc.h"
+#include "kernel/lib.h"
+#include "kernel/log.h"
+#include "kernel/sched.h"
+#include "kernel/thread.h"
+#include "kernel/wait.h"
+#include "mm/lru.h"
+#include "mm/page_alloc.h"
+#include "mm/rmap.h"
+#include "mm/slab.h"
+#include "mm/tlb.h"
+
+#define NR_STRIPES     64
+#define NR_PAGE_WAITQS 64
+
+static const struct lock_class hash_class = {"page cache", RANK_PAGE_HASH, false};
+static const struct lock_class object_class = {"object", RANK_OBJECT, false};
+
+static struct page **hash;
+static u64 hash_size; /* chains, a power of two */
+static spinlock_t stripes[NR_STRIPES];
+static struct wait_queue page_waitqs[NR_PAGE_WAITQS];
+
+void page_cache_init(u64 (*alloc)(u64 bytes))
+{
+	int i;
+
+	for (hash_size = NR_STRIPES; hash_size < max_pfn / 2; hash_size *= 2)
+		;
+	hash = phys_to_virt(alloc(hash_size * sizeof(struct page *)));
+	for (i = 0; i < NR_STRIPES; i++)
+		spin_init(&stripes[i], &hash_class);
+	for (i = 0; i < NR_PAGE_WAITQS; i++)
+		wait_queue_init(&page_waitqs[i]);
+}
+
+/* ---- The page lock ------------------------------------------------------------------------ */
+
+static struct wait_queue *page_waitq(const struct page *page)
+{
+	return &page_waitqs[page_to_pfn(page) % NR_PAGE_WAITQS];
+}
+
+bool trylock_page(struct page *page)
+{
+	return !page_test_set(page, PG_locked);
+}
+
+/* Marks itself as a waiter first, so that the holder's unlock cannot miss it. */
+static bool trylock_or_mark(struct page *page)
+{
+	page_set(page, PG_waiters);
+	return trylock_page(page);
+}
+
+void lock_page(struct page *page)
+{
+	if (!trylock_page(page))
+		wait_event(page_waitq(page), trylock_or_mark(page));
+}
+
+int lock_page_killable(struct page *page)
+{
+	if (trylock_page(page))
+		return 0;
+	return wait_event_killable(page_waitq(page), trylock_or_mark(page));
+}
+
+void unlock_page(struct page *page)
+{
+	ASSERT(page_test(page, PG_locked), "frame %lx is not locked", page_to_pfn(page));
+	page_clear(page, PG_locked);
+	if (page_test_clear(page, PG_waiters))
+		wake_up_all(page_waitq(page));
+}
+
+/* ---- The hash ------------------------------------------------------------------------------ */
+
+static u64 hash_of(const struct vm_object *object, u64 index)
+{
+	u64 h = ((u64)object >> 5) * 0x9e3779b97f4a7c15ull + index;
+
+	return (h ^ (h >> 29)) & (hash_size - 1);
+}
+
+static spinlock_t *stripe_of(u64 chain)
+{
+	return &stripes[chain % NR_STRIPES];
+}
+
+static struct page **find_link(u64 chain, const struct vm_object *object, u64 index)
+{
+	struct page **link = &hash[chain];
+
+	while (*link && ((*link)->object != object || (*link)->index != index))
+		link = &(*link)->hash_next;
+	return link;
+}
+
+struct page *page_cache_find(struct vm_object *object, u64 index)
+{
+	u64 chain = hash_of(object, index);
+	struct page *page;
+
+	spin_lock(stripe_of(chain));
+	page = *find_link(chain, object, index);
+	if (page)
+		get_page(page);
+	spin_unlock(stripe_of(chain));
+	return page;
+}
+
+int page_cache_add(struct vm_object *object, u64 index, struct page *page)
+{
+	u64 chain = hash_of(object, index);
+	int err = 0;
+
+	spin_lock(stripe_of(chain));
+	if (*find_link(chain, object, index)) {
+		err = -EEXIST;
+	} else {
+		get_page(page);
+		page->object = object;
+		page->index = index;
+		page->hash_next = hash[chain];
+		hash[chain] = page;
+	}
+	spin_unlock(stripe_of(chain));
+	return err;
+}
+
+/*
+ * New references to a cached page come from a look-up under the stripe lock or from an existing
+ * one, so with the lock held and the count as expected nobody else can have the page any more.
+ */
+bool page_cache_remove(struct page *page, u32 refs)
+{
+	u64 chain = hash_of(page->object, page->index);
+	struct page **link;
+	bool removed;
+
+	ASSERT(page_test(page, PG_locked), "frame %lx leaves the cache unlocked",
+	       page_to_pfn(page));
+	spin_lock(stripe_of(chain));
+	removed = cmpxchg_bool(&page->refcount, refs, refs - 1);
+	if (removed) {
+		link = find_link(chain, page->object, page->index);
+		ASSERT(*link == page, "frame %lx is not in its chain", page_to_pfn(page));
+		*link = page->hash_next;
+		page->hash_next = NULL;
+		page->object = NULL;
+	}
+	spin_unlock(stripe_of(chain));
+	return removed;
+}
+
+/* ---- Objects ------------------------------------------------------------------------------- */
+
+struct vm_object *object_create(enum object_kind kind, struct endpoint *pager, u64 cookie, u64 size)
+{
+	struct vm_object *object = kzalloc(sizeof(*object));
+
+	if (!object)
+		return NULL;
+	object->kind = kind;
+	object->cookie = cookie;
+	object->size = size;
+	object->refcount = 1;
+	object->pager = pager;
+	if (pager)
+		endpoint_get(pager);
+	spin_init(&object->lock, &object_class);
+	list_init(&object->mappings);
+	return object;
+}
+
+void object_get(struct vm_object *object)
+{
+	atomic_inc(&object->refcount);
+}
+
+/* Out of the cache whoever else holds a reference: they keep the frame, not the identity. */
+static void page_cache_evict(struct page *page)
+{
+	u32 refs;
+
+	page_clear(page, PG_dirty);
+	do
+		refs = page_refs(page);
+	while (!page_cache_remove(page, refs));
+	lru_del_page(page);
+}
+
+/*
+ * The pager may be the one who truncates, so a page whose lock holder waits for the pager is left
+ * alone: the holder looks at the object's size afterwards (page_past_end).
+ */
+static void drop_page(struct vm_object *object, struct page *page)
+{
+	struct unmap_result unmapped;
+
+	while (!trylock_page(page)) {
+		if (page_test(page, PG_io))
+			return;
+		sched_yield();
+	}
+	if (page->object == object) {
+		try_to_unmap(page, true, &unmapped);
+		if (unmapped.ptes)
+			flush_tlb_cpus(unmapped.cpus, TLB_UNMAP);
+		page_cache_evict(page);
+	}
+	unlock_page(page);
+}
+
+static bool past_end(const struct vm_object *object, u64 index)
+{
+	return index >= object_nr_pages(object);
+}
+
+void page_drop_past_end(struct page *page)
+{
+	if (page->object && past_end(page->object, page->index))
+		page_cache_evict(page);
+}
+
+/* The n-th page of a chain that belongs to object at or past `first`, with a reference. */
+static struct page *nth_page_from(struct vm_object *object, u64 first, u64 chain, unsigned n)
+{
+	struct page *page;
+
+	spin_lock(stripe_of(chain));
+	for (page = hash[chain]; page; page = page->hash_next)
+		if (page->object == object && page->index >= first && n-- == 0) {
+			get_page(page);
+			break;
+		}
+	spin_unlock(stripe_of(chain));
+	return page;
+}
+
+/* The cache is indexed by page, not by object: one sweep over the chains, bounded by memory. */
+static void drop_pages_from(struct vm_object *object, u64 first)
+{
+	struct page *page;
+	unsigned skipped;
+	u64 chain;
+
+	for (chain = 0; chain < hash_size; chain++) {
+		skipped = 0;
+		while (READ_ONCE(hash[chain]) &&
+		       (page = nth_page_from(object, first, chain, skipped))) {
+			drop_page(object, page);
+			if (page->object == object)
+				skipped++;
+			put_page(page);
+		}
+	}
+}
+
+void object_put(struct vm_object *object)
+{
+	if (!atomic_dec_and_test(&object->refcount))
+		return;
+	ASSERT(list_empty(&object->mappings), "object %p ends while it is mapped", (void *)object);
+	if (object->kind != OBJECT_ANON)
+		drop_pages_from(object, 0);
+	if (object->pager)
+		endpoint_put(object->pager);
+	kfree(object);
+}
+
+void object_resize(struct vm_object *object, u64 size)
+{
+	u64 first = (size + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	bool shrinks = size < object->size;
+
+	WRITE_ONCE(object->size, size); /* first: no fault maps a page past the end from here on */
+	if (!shrinks)
+		return;
+	drop_pages_from(object, first);
+}
+
+/* ---- Getting pages ------------------------------------------------------------------------- */
+
+static int page_in(struct vm_object *object, u64 index, struct page *page)
+{
+	void *data = phys_to_virt(page_to_phys(page));
+	int err;
+
+	if (object->kind != OBJECT_PAGED) {
+		memset(data, 0, PAGE_SIZE);
+		page_set(page, PG_unevictable);
+		return 0;
+	}
+	count_vm_event(PGMAJFAULT);
+	page_set(page, PG_io);
+	err = ipc_page_in(object->pager, object->cookie, index, data);
+	page_clear(page, PG_io);
+	if (!err)
+		count_vm_event(PGPGIN);
+	return err;
+}
+
+/* The page is in the cache and locked by us: others who want it wait for the lock. */
+static int fill_page(struct vm_object *object, u64 index, struct page *page)
+{
+	int err = page_in(object, index, page);
+
+	if (!err && past_end(object, index))
+		err = -ENXIO;
+	if (!err) {
+		page_set(page, PG_uptodate);
+		lru_add_page(page);
+	} else {
+		page_cache_evict(page);
+	}
+	unlock_page(page);
+	return err;
+}
+
+static int add_new_page(struct vm_object *object, u64 index, struct page **out)
+{
+	struct page *page = alloc_pages(0, GFP_KERNEL);
+	int err;
+
+	if (!page)
+		return thread_killed(current) ? -EINTR : -ENOMEM;
+	page_set(page, PG_locked);
+	err = page_cache_add(object, index, page);
+	if (err)
+		unlock_page(page);
+	else
+		err = fill_page(object, index, page);
+	if (err)
+		put_page(page);
+	else
+		*out = page;
+	return err;
+}
+
+int object_get_page(struct vm_object *object, u64 index, struct page **out)
+{
+	struct page *page;
+	int err;
+
+	for (;;) {
+		if (index >= object_nr_pages(object))
+			return -ENXIO;
+		page = page_cache_find(object, index);
+		if (!page) {
+			err = add_new_page(object, index, out);
+			if (err != -EEXIST)
+				return err;
+			continue;
+		}
+		*out = page;
+		if (page_test(page, PG_uptodate))
+			return 0;
+		err = lock_page_killable(page); /* page-in under way: wait for its end */
+		if (!err)
+			unlock_page(page);
+		if (!err && page_test(page, PG_uptodate) && page->object == object)
+			return 0;
+		put_page(page);
+		if (err)
+			return err;
+	}
+}
+
+int object_copy(struct vm_object *object, u64 offset, void *buf, size_t len, bool write)
+{
+	while (len) {
+		size_t in_page = offset % PAGE_SIZE, n = MIN(len, PAGE_SIZE - in_page);
+		struct page *page;
+		int err = object_get_page(object, offset / PAGE_SIZE, &page);
+		u8 *data;
+
+		if (err)
+			return err;
+		data = (u8 *)phys_to_virt(page_to_phys(page)) + in_page;
+		if (write) {
+			lock_page(page); /* not while it is written out */
+			memcpy(data, buf, n);
+			page_set(page, PG_dirty);
+			unlock_page(page);
+		} else {
+			memcpy(buf, data, n);
+		}
+		put_page(page);
+		offset += n;
+		buf = (u8 *)buf + n;
+		len -= n;
+	}
+	return 0;
+}

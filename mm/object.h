@@ -1,0 +1,83 @@
+/*
+ * object.h - memory objects and the page cache.
+ *
+ * An object is a numbered sequence of pages that mappings show windows of. Its pages come from an
+ * external pager (a server that answers PAGER_PAGE_IN), from nowhere (zero-filled, shared between
+ * processes) or from the boot archive. Private anonymous memory has an object too, which holds no
+ * pages: it only connects the VMAs that may map a page, for the reverse map.
+ *
+ * The page cache is one hash table from (object, index) to page; a stripe lock covers a set of
+ * chains. A cached page is removed only under its page lock.
+ */
+#ifndef MM_OBJECT_H
+#define MM_OBJECT_H
+
+#include "kernel/list.h"
+#include "kernel/lock.h"
+#include "mm/page.h"
+
+struct endpoint;
+
+enum object_kind {
+	OBJECT_ANON,  /* private anonymous memory: no cache */
+	OBJECT_SHMEM, /* shared anonymous memory: zero-filled, not reclaimed */
+	OBJECT_PAGED, /* an external pager supplies and takes back pages */
+	OBJECT_BOOT,  /* pages of a boot module */
+};
+
+struct vm_object {
+	/* Constant. */
+	enum object_kind kind;
+	struct endpoint *pager;
+	u64 cookie; /* the pager's name for it */
+	/* Atomic. */
+	u32 refcount;
+	u64 size; /* bytes; shrinks only in object_resize */
+	/* Under lock. */
+	spinlock_t lock;
+	struct list_head mappings; /* VMAs, by object_node or anon_node (kind ANON) */
+};
+
+/* Boot: the hash table, sized by memory. alloc returns zeroed physical memory. */
+void page_cache_init(u64 (*alloc)(u64 bytes));
+
+/* A new object with one reference; takes its own on pager. NULL when memory is short. */
+struct vm_object *object_create(enum object_kind kind, struct endpoint *pager, u64 cookie, u64 size);
+void object_get(struct vm_object *object);
+/* The last reference drops all cached pages. Context: may sleep if the object has a cache. */
+void object_put(struct vm_object *object);
+
+static inline u64 object_nr_pages(const struct vm_object *object)
+{
+	return (READ_ONCE(object->size) + PAGE_SIZE - 1) >> PAGE_SHIFT;
+}
+
+/*
+ * The page at index, up to date, with a reference. Asks the pager if need be. Errors: -ENXIO past
+ * the end, -EIO from the pager or because it is gone, -ENOMEM, -EINTR when killed.
+ * Context: may sleep; no mmap lock of the pager's own address space held.
+ */
+int object_get_page(struct vm_object *object, u64 index, struct page **page);
+/* Only what is cached: a reference, or NULL. */
+struct page *page_cache_find(struct vm_object *object, u64 index);
+/* Add a page (the cache takes a reference). -EEXIST. */
+int page_cache_add(struct vm_object *object, u64 index, struct page *page);
+/*
+ * Remove a locked page if exactly `refs` references exist; the cache's own is dropped (so refs - 1
+ * are left). false: somebody else uses it, nothing changed. The page must be clean.
+ */
+bool page_cache_remove(struct page *page, u32 refs);
+/* After waiting for the pager: if the object has shrunk meanwhile, the page goes. Page locked. */
+void page_drop_past_end(struct page *page);
+/* Change the size; pages past a smaller end are unmapped, flushed and dropped. May sleep. */
+void object_resize(struct vm_object *object, u64 size);
+/* Copy between an object and kernel memory, paging in; writing marks pages dirty. 0 or error. */
+int object_copy(struct vm_object *object, u64 offset, void *buf, size_t len, bool write);
+
+/* The page lock. Context: may sleep. -EINTR when killed. */
+int lock_page_killable(struct page *page);
+void lock_page(struct page *page);
+bool trylock_page(struct page *page);
+void unlock_page(struct page *page);
+
+#endif

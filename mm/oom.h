@@ -1,0 +1,14 @@
+/* oom.h - the last resort when nothing can be reclaimed. */
+#ifndef MM_OOM_H
+#define MM_OOM_H
+
+#include "kernel/types.h"
+
+/*
+ * End the largest user process that is not a server, with one clear line on the console, and give
+ * it time to go. true: retry the allocation. false: there is nobody left to end, or the caller
+ * itself is the one that ends. Context: may sleep.
+ */
+bool out_of_memory(void);
+
+#endif

@@ -1,0 +1,175 @@
+/* page_alloc.c - the frame allocator's policy (see page_alloc.h). */
+#include "mm/page_alloc.h"
+#include "arch/layout.h"
+#include "kernel/cpu.h"
+#include "kernel/lib.h"
+#include "kernel/log.h"
+#include "kernel/sched.h"
+#include "kernel/thread.h"
+#include "mm/buddy.h"
+#include "mm/lru.h"
+#include "mm/object.h"
+#include "mm/oom.h"
+#include "mm/reclaim.h"
+#include "mm/tlb_batch.h"
+
+struct page *mem_map;
+u64 max_pfn, mem_total_pages, mem_boot_pages;
+struct watermarks watermarks;
+
+static const struct lock_class frames_class = {"frames", RANK_FRAMES, false};
+static spinlock_t frames_lock = SPINLOCK_INIT(frames_class);
+static struct buddy buddy;
+
+u64 nr_free_pages(void)
+{
+	return READ_ONCE(buddy.nr_free);
+}
+
+
+static void poison(struct page *page, unsigned order)
+{
+	u64 *word = phys_to_virt(page_to_phys(page)), n = (PAGE_SIZE << order) / sizeof(u64);
+
+	__asm__ volatile("rep stosq" : "+D"(word), "+c"(n) : "a"(PAGE_POISON) : "memory");
+}
+
+/* A frame that changed while it was free was written through a stale pointer or translation. */
+static void check_poison(struct page *page, unsigned order)
+{
+	u64 *word = phys_to_virt(page_to_phys(page)), n = (PAGE_SIZE << order) / sizeof(u64);
+	u64 i;
+
+	for (i = 0; i < n; i++)
+		if (word[i] != PAGE_POISON)
+			panic("free frame %lx was written at offset %lx: %016lx instead of poison",
+			      page_to_pfn(page) + i / 512, i % 512 * 8, word[i]);
+}
+
+static struct page *take_frames(unsigned order, u64 reserve)
+{
+	struct page *page = NULL;
+
+	spin_lock(&frames_lock);
+	if (buddy.nr_free >= reserve + (1ul << order))
+		page = buddy_alloc(&buddy, order);
+	spin_unlock(&frames_lock);
+	if (!page)
+		return NULL;
+	check_poison(page, order);
+	page->flags = 0;
+	page->refcount = 1;
+	page->mapcount = 0;
+	page->object = NULL;
+	page->index = 0;
+	page->hash_next = NULL;
+	list_init(&page->lru);
+	return page;
+}
+
+static u64 reserve_for(u32 gfp)
+{
+	if (!scheduler_running || (current->flags & PF_MEMALLOC))
+		return 0;
+	return gfp & GFP_NOWAIT ? watermarks.min / 2 : watermarks.min;
+}
+
+/* Reclaim until frames come free. false: nothing left to reclaim and nobody left to end. */
+static bool make_room(unsigned order, u32 gfp)
+{
+	if (current->flags & PF_MEMALLOC)
+		return false;
+	if (try_to_free_pages(order))
+		return true;
+	if (gfp & GFP_NOOOM)
+		return false;
+	return out_of_memory();
+}
+
+struct page *alloc_pages(unsigned order, u32 gfp)
+{
+	struct page *page;
+
+	for (;;) {
+		page = take_frames(order, reserve_for(gfp));
+		if (nr_free_pages() < watermarks.low)
+			wake_kswapd();
+		if (page || (gfp & GFP_NOWAIT) || !may_sleep() || thread_killed(current))
+			break;
+		if (!make_room(order, gfp))
+			break;
+	}
+	if (!page && !(gfp & GFP_NOWAIT) && scheduler_running)
+		page = take_frames(order, watermarks.min / 4); /* a dying thread's last steps */
+	if (page && (gfp & GFP_ZERO))
+		memset(phys_to_virt(page_to_phys(page)), 0, PAGE_SIZE << order);
+	return page;
+}
+
+void free_pages(struct page *page, unsigned order)
+{
+	ASSERT(!page_test(page, PG_reserved | PG_lru | PG_buddy | PG_locked),
+	       "frame %lx freed with flags %x", page_to_pfn(page), page->flags);
+	ASSERT(page_mapcount(page) == 0, "frame %lx freed with %u mappings", page_to_pfn(page),
+	       page_mapcount(page));
+	page->refcount = 0;
+	page->flags = 0;
+	poison(page, order);
+	spin_lock(&frames_lock);
+	buddy_free(&buddy, page_to_pfn(page), order);
+	spin_unlock(&frames_lock);
+}
+
+void put_page(struct page *page)
+{
+	struct vm_object *anon;
+
+	ASSERT(page_refs(page) > 0, "frame %lx loses a reference it does not have",
+	       page_to_pfn(page));
+	if (!atomic_dec_and_test(&page->refcount))
+		return;
+	anon = page_test(page, PG_anon) ? page->object : NULL;
+	lru_del_page(page);
+	free_pages(page, 0);
+	if (anon)
+		object_put(anon);
+}
+
+void *kpage_alloc(unsigned order)
+{
+	struct page *page = alloc_pages(order, GFP_KERNEL | GFP_ZERO);
+
+	return page ? phys_to_virt(page_to_phys(page)) : NULL;
+}
+
+void kpage_free(void *address, unsigned order)
+{
+	free_pages(pfn_to_page(virt_to_phys(address) >> PAGE_SHIFT), order);
+}
+
+void free_boot_range(u64 start_pfn, u64 end_pfn)
+{
+	u64 pfn;
+
+	if (!buddy.free[0].next)
+		buddy_init(&buddy);
+	for (pfn = start_pfn; pfn < end_pfn; pfn++) {
+		if (!page_test_clear(pfn_to_page(pfn), PG_reserved))
+			continue; /* the firmware's map named it twice */
+		free_pages(pfn_to_page(pfn), 0);
+		mem_total_pages++;
+	}
+}
+
+/*
+ * high - low leaves room for one full batch, so that the background reclaimer, which stops at batch
+ * boundaries, flushes full batches only; below low there is room for one more while it works.
+ */
+void page_alloc_ready(void)
+{
+	u64 min = MAX(64ul, MIN(mem_total_pages / 64, 4096ul));
+
+	watermarks.min = min;
+	watermarks.low = min * 2 + MIN((u64)BATCH_TLBFLUSH_SIZE / 2, mem_total_pages / 32);
+	watermarks.high = watermarks.low + MIN((u64)BATCH_TLBFLUSH_SIZE, mem_total_pages / 16);
+}

@@ -1,0 +1,47 @@
+/*
+ * page_alloc.h - frames for everybody: watermarks, poison, and what happens when memory is short.
+ *
+ * Above the low watermark an allocation just succeeds. Below it the background reclaimer is woken;
+ * below min only threads that free memory themselves (PF_MEMALLOC) get frames, others reclaim first.
+ */
+#ifndef MM_PAGE_ALLOC_H
+#define MM_PAGE_ALLOC_H
+
+#include "kernel/types.h"
+#include "mm/page.h"
+
+#define GFP_KERNEL 0u /* may sleep and reclaim */
+#define GFP_NOWAIT 1u /* never sleeps, never reclaims; may fail */
+#define GFP_ZERO   2u /* zeroed */
+#define GFP_NOOOM  4u /* fail instead of ending a process */
+
+#define PAGE_POISON 0x6b6b6b6b6b6b6b6bULL /* fills free frames */
+
+struct watermarks {
+	u64 min, low, high; /* pages */
+};
+
+extern struct watermarks watermarks;
+extern u64 mem_total_pages; /* managed frames */
+extern u64 mem_boot_pages;  /* RAM in the firmware's map */
+
+/* 2^order frames, reference count 1, or NULL. GFP_KERNEL: may sleep, no spinlock held. */
+struct page *alloc_pages(unsigned order, u32 gfp);
+/* Back to the allocator at once: reference count must be 0 or 1 and nothing may map it. */
+void free_pages(struct page *page, unsigned order);
+
+/* Drop a reference; the last one frees the page (and takes it off its LRU list). */
+void put_page(struct page *page);
+
+/* Kernel memory, zeroed, as a direct-map address; NULL when short. Context: may sleep, or boot. */
+void *kpage_alloc(unsigned order);
+void kpage_free(void *address, unsigned order);
+
+u64 nr_free_pages(void);
+
+/* A frame leaves the early boot allocator for this one. Boot only. */
+void free_boot_range(u64 start_pfn, u64 end_pfn);
+/* Compute the watermarks; from here on allocations obey them. Boot only. */
+void page_alloc_ready(void);
+
+#endif

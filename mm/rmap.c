@@ -1,0 +1,110 @@
+/* rmap.c - walking from a page to its PTEs (see rmap.h). */
+#include "mm/rmap.h"
+#include "arch/paging.h"
+#include "kernel/log.h"
+#include "kernel/vmstat.h"
+#include "mm/mm.h"
+#include "mm/object.h"
+#include "mm/page_alloc.h"
+#include "mm/tlb.h"
+
+void page_add_rmap(struct page *page)
+{
+	get_page(page);
+	atomic_inc(&page->mapcount);
+}
+
+void page_remove_rmap(struct page *page)
+{
+	ASSERT(page_mapcount(page) > 0, "frame %lx is not mapped", page_to_pfn(page));
+	atomic_dec(&page->mapcount);
+}
+
+/* Call fn for every PTE that maps the page, under that address space's ptl, until it says stop. */
+static void rmap_walk(struct page *page, bool (*fn)(struct page *, struct vm_area *, pte_t *, void *),
+		      void *arg)
+{
+	struct vm_object *object = page->object;
+	bool anon, go_on = true;
+	struct vm_area *vma;
+	struct list_head *node;
+
+	if (!object)
+		return;
+	anon = object->kind == OBJECT_ANON;
+	spin_lock(&object->lock);
+	for (node = object->mappings.next; go_on && node != &object->mappings; node = node->next) {
+		pte_t *pte;
+		u64 va;
+
+		vma = anon ? list_entry(node, struct vm_area, anon_node) :
+			     list_entry(node, struct vm_area, object_node);
+		spin_lock(&vma->mm->ptl);
+		va = anon ? vma_anon_address(vma, page->index) : vma_address(vma, page->index);
+		pte = va ? pte_lookup(vma->mm->pml4, va) : NULL;
+		if (pte && (pte_read(pte) & PTE_P) && pte_pfn(pte_read(pte)) == page_to_pfn(page))
+			go_on = fn(page, vma, pte, arg);
+		spin_unlock(&vma->mm->ptl);
+	}
+	spin_unlock(&object->lock);
+}
+
+static bool unmap_one(struct page *page, struct vm_area *vma, pte_t *pte, void *arg)
+{
+	struct unmap_result *result = arg;
+	struct mm *mm = vma->mm;
+	pte_t old;
+
+	if ((vma->flags & VMA_LOCKED) && !result->force) {
+		result->pinned = true;
+		return false;
+	}
+	old = pte_get_and_clear(pte);
+	if (old & PTE_D) {
+		result->dirty = true;
+		page_set(page, PG_dirty);
+	}
+	/* After the exchange: a CPU that starts to use mm from here on cannot load the old entry. */
+	tlb_gen_inc_batched(mm);
+	result->cpus |= READ_ONCE(mm->cpumask);
+	result->ptes++;
+	mm->rss_pages--;
+	page_remove_rmap(page);
+	put_page(page); /* the mapping's; the caller's own keeps the page */
+	return true;
+}
+
+void try_to_unmap(struct page *page, bool force, struct unmap_result *result)
+{
+	ASSERT(page_test(page, PG_locked), "frame %lx is unmapped unlocked", page_to_pfn(page));
+	*result = (struct unmap_result){.force = force};
+	rmap_walk(page, unmap_one, result);
+}
+
+struct reference_count {
+	unsigned referenced;
+	bool pinned;
+};
+
+static bool reference_one(struct page *page, struct vm_area *vma, pte_t *pte, void *arg)
+{
+	struct reference_count *count = arg;
+
+	(void)page;
+	if (vma->flags & VMA_LOCKED)
+		count->pinned = true;
+	if (pte_read(pte) & PTE_A) {
+		count->referenced++;
+		(void)atomic_fetch_and(pte, ~PTE_A);
+	}
+	return true;
+}
+
+unsigned page_referenced(struct page *page, bool *pinned)
+{
+	struct reference_count count = {0};
+
+	rmap_walk(page, reference_one, &count);
+	*pinned = count.pinned;
+	return count.referenced;
+}

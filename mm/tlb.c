@@ -1,0 +1,318 @@
+/* tlb.c - address-space switches and shootdowns (see tlb.h). */
+#include "mm/tlb.h"
+#include "arch/paging.h"
+#include "arch/trap.h"
+#include "arch/vectors.h"
+#include "drivers/clock.h"
+#include "drivers/lapic.h"
+#include "kernel/cpu.h"
+#include "kernel/lock.h"
+#include "kernel/log.h"
+
+/* No acknowledgement for this long: some CPU is stuck with interrupts off. */
+#define WATCHDOG_NS (60 * NSEC_PER_SEC)
+
+/* ---- Generations and switching ------------------------------------------------------------- */
+
+u64 tlb_gen_inc(struct mm *mm)
+{
+	return atomic_add_fetch(&mm->tlb_gen, 1);
+}
+
+void tlb_gen_inc_batched(struct mm *mm)
+{
+	spin_assert_held(&mm->ptl);
+	tlb_gen_inc(mm);
+	mm->tlb_batched_pending++;
+}
+
+/* Everything this CPU's TLB knew of user addresses is gone, and it is as new as `gen`. */
+static void flush_local_user(struct cpu_tlb *tlb)
+{
+	u64 gen = load_acquire(&tlb->loaded_mm->tlb_gen); /* before the flush, never after */
+
+	local_flush_tlb_user();
+	tlb->local_gen = gen;
+}
+
+static void load_mm(struct cpu *cpu, struct mm *next)
+{
+	struct mm *prev = cpu->tlb.loaded_mm;
+	u64 gen;
+
+	cpumask_set_atomic(&next->cpumask, cpu->id); /* before CR3: or a shootdown misses us */
+	gen = load_acquire(&next->tlb_gen);
+	write_cr3(next->cr3);
+	cpu->tlb.loaded_mm = next;
+	cpu->tlb.local_gen = gen;
+	cpumask_clear_atomic(&prev->cpumask, cpu->id); /* after CR3: nothing of prev is left */
+}
+
+void switch_mm_irqoff(struct mm *next)
+{
+	struct cpu *cpu = this_cpu();
+	struct cpu_tlb *tlb = &cpu->tlb;
+
+	ASSERT(irqs_disabled(), "address space switched with interrupts on");
+	if (!next) {
+		WRITE_ONCE(tlb->lazy, 1);
+		return;
+	}
+	if (tlb->loaded_mm != next) {
+		load_mm(cpu, next);
+		WRITE_ONCE(tlb->lazy, 0);
+	} else if (tlb->lazy) {
+		WRITE_ONCE(tlb->lazy, 0);
+		smp_mb(); /* pairs with tlb_gen_inc: seen as not lazy, or we see the generation */
+		if (tlb->local_gen != load_acquire(&next->tlb_gen))
+			flush_local_user(tlb);
+	}
+}
+
+void tlb_init_cpu(struct cpu *cpu)
+{
+	cpu->tlb.loaded_mm = &init_mm;
+	cpu->tlb.lazy = 1;
+	cpumask_set_atomic(&init_mm.cpumask, cpu->id);
+	write_cr3(init_mm.cr3);
+}
+
+/* ---- The target's side --------------------------------------------------------------------- */
+
+static u64 range_pages(const struct tlb_request *req)
+{
+	return (req->end - req->start) >> PAGE_SHIFT;
+}
+
+static void invalidate_range(const struct tlb_request *req)
+{
+	u64 va;
+
+	for (va = req->start; va < req->end; va += PAGE_SIZE)
+		local_flush_tlb_page(va);
+}
+
+/*
+ * A range may be dropped page by page only if it is the one change this TLB has not seen: otherwise
+ * everything goes, and the CPU has caught up with all changes so far.
+ */
+static bool flush_mm_request(struct cpu_tlb *tlb, const struct tlb_request *req)
+{
+	if (tlb->loaded_mm != req->mm || tlb->local_gen >= req->new_gen)
+		return false;
+	if (range_pages(req) <= TLB_FLUSH_CEILING && tlb->local_gen + 1 == req->new_gen) {
+		invalidate_range(req);
+		tlb->local_gen = req->new_gen;
+	} else {
+		flush_local_user(tlb);
+	}
+	return true;
+}
+
+static bool flush_kernel_request(const struct tlb_request *req)
+{
+	if (range_pages(req) <= TLB_FLUSH_CEILING)
+		invalidate_range(req);
+	else
+		local_flush_tlb_all();
+	return true;
+}
+
+static bool drop_mm_request(struct cpu *cpu, const struct tlb_request *req)
+{
+	if (cpu->tlb.loaded_mm != req->mm)
+		return false;
+	ASSERT(cpu->tlb.lazy, "cpu%u runs in address space %lu while it is torn down", cpu->id,
+	       req->mm->id);
+	load_mm(cpu, &init_mm);
+	return true;
+}
+
+/* Do what a request asks of this CPU. Context: interrupts off. */
+static void execute_request(struct cpu *cpu, const struct tlb_request *req)
+{
+	bool flushed = true;
+
+	switch (req->kind) {
+	case TLB_FLUSH_ALL_USER:
+		flush_local_user(&cpu->tlb);
+		break;
+	case TLB_FLUSH_MM:
+		flushed = flush_mm_request(&cpu->tlb, req);
+		break;
+	case TLB_FLUSH_KERNEL:
+		flushed = flush_kernel_request(req);
+		break;
+	case TLB_DROP_MM:
+		flushed = drop_mm_request(cpu, req);
+		break;
+	}
+	if (flushed)
+		cpu->tlb_stat[req->reason].flushes++;
+}
+
+static void tlb_interrupt(struct trap_frame *tf)
+{
+	struct cpu *cpu = this_cpu();
+	cpumask_t pending = xchg(&cpu->tlb.pending, (cpumask_t)0);
+	bool first = true;
+	unsigned from;
+
+	(void)tf;
+	ASSERT(pending, "cpu%u took a flush interrupt that nobody asked for", cpu->id);
+	for_each_cpu(from, pending) {
+		struct tlb_request *req = &cpus[from].tlb.request;
+		struct tlb_counters *stat = &cpu->tlb_stat[req->reason];
+
+		execute_request(cpu, req);
+		if (first)
+			stat->taken++;
+		else
+			stat->coalesced++;
+		first = false;
+		cpumask_clear_atomic(&req->unacked, cpu->id); /* last touch: it may be reused now */
+	}
+	cpu_relax(); /* the initiator spins: under an emulator with one host thread, let it see us */
+}
+
+void tlb_init(void)
+{
+	irq_register(VEC_TLB, tlb_interrupt);
+}
+
+/* ---- The initiator's side ------------------------------------------------------------------- */
+
+/* Which of these CPUs need an interrupt: lazy ones catch up by generation on their own. */
+static cpumask_t choose_targets(struct cpu *self, cpumask_t cpus_in_mask, enum tlb_request_kind kind,
+				struct tlb_counters *stat)
+{
+	cpumask_t targets = cpus_in_mask & READ_ONCE(cpu_online_mask) & ~CPU_BIT(self->id);
+	unsigned cpu;
+
+	if (kind != TLB_FLUSH_ALL_USER && kind != TLB_FLUSH_MM)
+		return targets;
+	for_each_cpu(cpu, targets)
+		if (READ_ONCE(cpus[cpu].tlb.lazy)) {
+			targets &= ~CPU_BIT(cpu);
+			stat->lazy++;
+		}
+	return targets;
+}
+
+static void send_request(struct cpu *self, cpumask_t targets, struct tlb_counters *stat)
+{
+	unsigned cpu;
+
+	for_each_cpu(cpu, targets) {
+		stat->targets++;
+		if (atomic_fetch_or(&cpus[cpu].tlb.pending, CPU_BIT(self->id)))
+			continue; /* its interrupt is on the way and will serve us too */
+		stat->icr++;
+		lapic_send_ipi(cpus[cpu].apic_id, VEC_TLB);
+	}
+}
+
+static void wait_for_acks(struct tlb_request *req)
+{
+	u64 start = clock_ns();
+	cpumask_t left;
+
+	while ((left = load_acquire(&req->unacked))) {
+		cpu_relax();
+		if (clock_ns() - start > WATCHDOG_NS)
+			panic("cpu%u has not acknowledged a TLB flush for %lu s (waiting for mask %lx)",
+			      cpumask_first(left), WATCHDOG_NS / NSEC_PER_SEC, left);
+	}
+}
+
+/* The one way to flush: every client's request goes through here. */
+static void tlb_shootdown(struct tlb_request what, cpumask_t cpus_in_mask)
+{
+	struct tlb_counters *stat;
+	struct tlb_request *req;
+	struct cpu *self;
+	cpumask_t targets;
+	u64 flags;
+
+	assert_may_wait_for_ipi();
+	preempt_disable();
+	self = this_cpu();
+	stat = &self->tlb_stat[what.reason];
+	req = &self->tlb.request;
+	ASSERT(req->unacked == 0, "cpu%u reuses a request before CPUs %lx acknowledged it",
+	       self->id, req->unacked);
+	targets = choose_targets(self, cpus_in_mask, what.kind, stat);
+	*req = what;
+	store_release(&req->unacked, targets);
+	send_request(self, targets, stat);
+	if (cpumask_test(cpus_in_mask, self->id)) {
+		flags = local_irq_save();
+		execute_request(self, req);
+		local_irq_restore(flags);
+	}
+	wait_for_acks(req);
+	preempt_enable();
+}
+
+void flush_tlb_mm_range(struct mm *mm, u64 start, u64 end, enum tlb_reason reason)
+{
+	struct tlb_request what = {
+		.kind = TLB_FLUSH_MM,
+		.reason = reason,
+		.mm = mm,
+		.start = ALIGN_DOWN(start, PAGE_SIZE),
+		.end = ALIGN_UP(end, PAGE_SIZE),
+		.new_gen = tlb_gen_inc(mm),
+	};
+
+	tlb_shootdown(what, READ_ONCE(mm->cpumask));
+}
+
+void flush_tlb_cpus(cpumask_t cpus_in_mask, enum tlb_reason reason)
+{
+	struct tlb_request what = {.kind = TLB_FLUSH_ALL_USER, .reason = reason};
+
+	tlb_shootdown(what, cpus_in_mask);
+}
+
+void flush_tlb_kernel_range(u64 start, u64 end)
+{
+	struct tlb_request what = {
+		.kind = TLB_FLUSH_KERNEL,
+		.reason = TLB_VMALLOC,
+		.start = ALIGN_DOWN(start, PAGE_SIZE),
+		.end = ALIGN_UP(end, PAGE_SIZE),
+	};
+
+	tlb_shootdown(what, READ_ONCE(cpu_online_mask));
+}
+
+/*
+ * Gathering bumps `pending` under the ptl; the caller has just held that lock, so it sees every
+ * gather whose PTE it could have found cleared. A gather after the look is not its business.
+ */
+void flush_tlb_batched_pending(struct mm *mm)
+{
+	u64 pending, flushed;
+
+	spin_lock(&mm->ptl);
+	pending = mm->tlb_batched_pending;
+	flushed = mm->tlb_batched_flushed;
+	spin_unlock(&mm->ptl);
+	if (pending == flushed)
+		return;
+	flush_tlb_mm_range(mm, 0, USER_END, TLB_UNMAP);
+	spin_lock(&mm->ptl);
+	if (mm->tlb_batched_flushed < pending)
+		mm->tlb_batched_flushed = pending;
+	spin_unlock(&mm->ptl);
+}
+
+void tlb_drop_mm(struct mm *mm)
+{
+	struct tlb_request what = {.kind = TLB_DROP_MM, .reason = TLB_EXIT, .mm = mm};
+
+	tlb_shootdown(what, READ_ONCE(mm->cpumask));
+	ASSERT(mm->cpumask == 0, "CPUs %lx still use address space %lu after it was dropped",
+	       mm->cpumask, mm->id);
+}

@@ -1,0 +1,66 @@
+/*
+ * tlb.h - which CPU may hold which address space's translations, and how they are made to forget.
+ *
+ * Shootdown, on a time line (initiator I, targets T1 and T2):
+ *
+ *   I:  clear PTE   gen++   publish request   ICR T1  ICR T2   flush self   wait ..... go on
+ *   T1:                                       |---> IRQ: take pending, flush, ack --->|
+ *   T2:                                               |---> IRQ: take, flush, ack --->|
+ *
+ * A request lives in the initiator's struct cpu and does not change until its last acknowledgement.
+ * Every target has one word of pending initiators: the initiator that makes it non-zero writes the
+ * ICR, later ones are coalesced into the same interrupt. The handler takes the word whole, so
+ * interrupts taken + requests coalesced = targets, exactly.
+ *
+ * Address spaces: a CPU's bit is set in mm->cpumask before it loads that CR3 and cleared after it
+ * loaded another. mm->tlb_gen counts changes that need a flush; a CPU remembers the generation it
+ * has caught up with. A CPU that runs a thread without an address space keeps the last CR3 lazily:
+ * shootdowns skip it (it cannot touch user addresses), and it compares generations before it runs
+ * user code of that address space again. Barriers: the initiator bumps the generation (a locked
+ * instruction) and then reads `lazy`; the CPU clears `lazy`, fences, and then reads the generation.
+ *
+ * Sources: Intel SDM vol. 3, 4.10.4 and 4.10.5; Linux arch/x86/mm/tlb.c for the generations.
+ */
+#ifndef MM_TLB_H
+#define MM_TLB_H
+
+#include "kernel/abi.h"
+#include "kernel/cpumask.h"
+#include "kernel/types.h"
+#include "mm/mm.h"
+#include "mm/tlb_request.h"
+
+struct cpu;
+
+/* INVLPG one by one up to here, a full flush above. (Linux: tlb_single_page_flush_ceiling, 33.) */
+#define TLB_FLUSH_CEILING 33
+
+/* The IPI's vector handler. Boot only. */
+void tlb_init(void);
+/* This CPU starts with the kernel's own CR3. Context: interrupts off, before the first thread. */
+void tlb_init_cpu(struct cpu *cpu);
+
+/* Make next's address space current; NULL: stay on the old one lazily. Context: interrupts off. */
+void switch_mm_irqoff(struct mm *next);
+
+/* A PTE of mm was changed in a way that needs a flush: the new generation. A full barrier. */
+u64 tlb_gen_inc(struct mm *mm);
+/* The same for a flush that a batch owes: see flush_tlb_batched_pending. Context: ptl held. */
+void tlb_gen_inc_batched(struct mm *mm);
+
+/*
+ * All of these return when every CPU concerned has flushed. Context: interrupts and preemption on,
+ * no spinlock held (lock.h, rule 3).
+ */
+/* Addresses [start, end) of one address space, after its PTEs were changed. */
+void flush_tlb_mm_range(struct mm *mm, u64 start, u64 end, enum tlb_reason reason);
+/* Everything but global entries on these CPUs; generations were bumped when the PTEs were cleared. */
+void flush_tlb_cpus(cpumask_t cpus, enum tlb_reason reason);
+/* Kernel addresses, global entries included, on all CPUs. */
+void flush_tlb_kernel_range(u64 start, u64 end);
+/* If a batch somewhere still owes this address space a flush, do it now (Linux 3ea277194dae). */
+void flush_tlb_batched_pending(struct mm *mm);
+/* Make every lazy CPU leave this address space. Afterwards its page tables may be freed. */
+void tlb_drop_mm(struct mm *mm);
+
+#endif

@@ -1,0 +1,201 @@
+/* vma.c - the areas of an address space (see vma.h). */
+#include "mm/vma.h"
+#include "kernel/errno.h"
+#include "kernel/file.h"
+#include "kernel/log.h"
+#include "mm/object.h"
+#include "mm/slab.h"
+
+#define MMAP_BASE 0x0000100000000000ull
+
+static void link_object(struct vm_object *object, struct list_head *node)
+{
+	spin_lock(&object->lock);
+	list_add_tail(node, &object->mappings);
+	spin_unlock(&object->lock);
+}
+
+static void unlink_object(struct vm_object *object, struct list_head *node)
+{
+	spin_lock(&object->lock);
+	list_del(node);
+	spin_unlock(&object->lock);
+}
+
+static void vma_link(struct vm_area *vma)
+{
+	struct vm_area *next;
+
+	list_for_each(next, &vma->mm->vmas, node)
+		if (next->start >= vma->end)
+			break;
+	list_add_tail(&vma->node, &next->node);
+	if (vma->object)
+		link_object(vma->object, &vma->object_node);
+	if (vma->anon)
+		link_object(vma->anon, &vma->anon_node);
+}
+
+static struct vm_area *vma_alloc(struct mm *mm, u64 start, u64 end, u32 flags)
+{
+	struct vm_area *vma = kzalloc(sizeof(*vma));
+
+	ASSERT(start < end && IS_ALIGNED(start | end, PAGE_SIZE), "bad area %lx-%lx", start, end);
+	if (!vma)
+		return NULL;
+	vma->mm = mm;
+	vma->start = start;
+	vma->end = end;
+	vma->flags = flags;
+	list_init(&vma->node);
+	list_init(&vma->object_node);
+	list_init(&vma->anon_node);
+	return vma;
+}
+
+struct vm_area *vma_create(struct mm *mm, u64 start, u64 end, u32 flags, struct vm_object *object,
+			   u64 pgoff)
+{
+	struct vm_area *vma = vma_alloc(mm, start, end, flags);
+
+	if (!vma)
+		return NULL;
+	if (!(flags & VMA_SHARED)) {
+		vma->anon_pgoff = start >> PAGE_SHIFT;
+		vma->anon = object_create(OBJECT_ANON, NULL, 0, 0);
+		if (!vma->anon) {
+			kfree(vma);
+			return NULL;
+		}
+	}
+	vma->object = object;
+	vma->pgoff = pgoff;
+	if (object)
+		object_get(object);
+	vma_link(vma);
+	return vma;
+}
+
+/* An area like vma over part of its range, with references of its own; not linked. */
+static struct vm_area *vma_part(struct vm_area *vma, struct mm *mm, u64 start, u64 end)
+{
+	struct vm_area *part = vma_alloc(mm, start, end, vma->flags);
+	u64 skip = (start - vma->start) >> PAGE_SHIFT;
+
+	if (!part)
+		return NULL;
+	part->object = vma->object;
+	part->pgoff = vma->pgoff + skip;
+	part->anon = vma->anon;
+	part->anon_pgoff = vma->anon_pgoff + skip;
+	if (part->object)
+		object_get(part->object);
+	if (vma->file)
+		part->file = file_get(vma->file);
+	if (part->anon)
+		object_get(part->anon);
+	return part;
+}
+
+struct vm_area *vma_copy(struct vm_area *vma, struct mm *child)
+{
+	struct vm_area *copy = vma_part(vma, child, vma->start, vma->end);
+
+	if (!copy)
+		return NULL;
+	copy->flags &= ~VMA_LOCKED;
+	vma_link(copy);
+	return copy;
+}
+
+/* Under the ptl, because reverse-map walks compute addresses under it. */
+void vma_set_end(struct vm_area *vma, u64 end)
+{
+	spin_lock(&vma->mm->ptl);
+	vma->end = end;
+	spin_unlock(&vma->mm->ptl);
+}
+
+/* For a moment both parts show the upper range: a walk that finds a page twice does no harm. */
+int vma_split(struct vm_area *vma, u64 addr)
+{
+	struct vm_area *upper = vma_part(vma, vma->mm, addr, vma->end);
+
+	if (!upper)
+		return -ENOMEM;
+	list_add(&upper->node, &vma->node);
+	if (upper->object)
+		link_object(upper->object, &upper->object_node);
+	if (upper->anon)
+		link_object(upper->anon, &upper->anon_node);
+	vma_set_end(vma, addr);
+	return 0;
+}
+
+int vma_split_around(struct mm *mm, u64 start, u64 end)
+{
+	u64 cuts[2] = {start, end};
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		struct vm_area *vma = find_vma(mm, cuts[i]);
+
+		if (vma && vma->start < cuts[i] && vma_split(vma, cuts[i]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void vma_free(struct vm_area *vma)
+{
+	list_del(&vma->node);
+	if (vma->object) {
+		unlink_object(vma->object, &vma->object_node);
+		object_put(vma->object);
+	}
+	if (vma->anon) {
+		unlink_object(vma->anon, &vma->anon_node);
+		object_put(vma->anon);
+	}
+	if (vma->file)
+		file_put(vma->file);
+	kfree(vma);
+}
+
+struct vm_area *find_vma(struct mm *mm, u64 addr)
+{
+	struct vm_area *vma;
+
+	list_for_each(vma, &mm->vmas, node) {
+		if (addr < vma->start)
+			return NULL;
+		if (addr < vma->end)
+			return vma;
+	}
+	return NULL;
+}
+
+bool vma_overlaps(struct mm *mm, u64 start, u64 end)
+{
+	struct vm_area *vma;
+
+	list_for_each(vma, &mm->vmas, node)
+		if (start < vma->end && vma->start < end)
+			return true;
+	return false;
+}
+
+u64 vma_find_hole(struct mm *mm, u64 len)
+{
+	struct vm_area *vma;
+	u64 at = MMAP_BASE;
+
+	list_for_each(vma, &mm->vmas, node) {
+		if (vma->end <= at)
+			continue;
+		if (vma->start >= at && vma->start - at >= len)
+			break;
+		at = vma->end;
+	}
+	return at + len <= USER_END && at + len > at ? at : 0;
+}
