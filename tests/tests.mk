@@ -35,7 +35,7 @@ $(foreach t,$(HOST_TESTS),$(eval $(call host_test,$(t))))
 .PHONY: host-tests test-host test-system test
 host-tests: $(addprefix build/host/,$(HOST_TESTS))
 
-test-host: host-tests
+test-host: $(patsubst tests/host/%.c,build/host/%,$(wildcard tests/host/test_$(T).c))
 	@$(PYTHON) tests/run.py --host '$(T)'
 
 test-system: iso $(SYSTEM_ISOS) | build/.setup-run build/.setup-test

@@ -23,7 +23,7 @@ void host_reset_cpus(struct thread *running)
 		cpus[i].self = &cpus[i];
 	}
 	assert_int_equal(syscall(SYS_arch_prctl, ARCH_SET_GS, &cpus[0]), 0);
-	this_cpu_write(current, running);
+	this_cpu_write(curr, running);
 	cpu_online_mask = 1;
 	host_locks_held = 0;
 }
