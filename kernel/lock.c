@@ -141,7 +141,7 @@ void assert_may_sleep(const char *what)
 {
 	struct cpu *cpu = this_cpu();
 
-	ASSERT(may_sleep(), "%s may sleep: preempt count %u, interrupts %s, inner lock %s", what,
+	ASSERT(!scheduler_running || may_sleep(), "%s may sleep: preempt count %u, interrupts %s, inner lock %s", what,
 	       cpu->preempt_count, irqs_disabled() ? "off" : "on",
 	       cpu->nr_held ? cpu->held[cpu->nr_held - 1]->class->name : "none");
 }
