@@ -1,0 +1,35 @@
+# tools.mk - set-up, doctor, debugger, size of the code.
+#
+#   make doctor        what is missing, and from which package it comes
+#   make setup         installs it (Debian, Ubuntu)
+#   make gdb           QEMU waits for gdb, which comes with the kernel's commands loaded
+#   make loc           code lines against the budget
+
+SETUP_GROUPS := build run test
+GDB ?= gdb
+GDB_PORT ?= 1234
+
+.PHONY: doctor setup $(SETUP_GROUPS:%=setup-%) gdb loc
+
+doctor:
+	@tools/doctor
+
+setup: $(SETUP_GROUPS:%=setup-%)
+$(SETUP_GROUPS:%=setup-%): setup-%: build/.setup-%
+
+# One stamp a group: nothing is looked for twice.
+build/.setup-%: tools/requirements.tab
+	@mkdir -p $(@D)
+	@tools/setup $*
+	@touch $@
+
+# What is built needs the tools, whoever asks for it.
+build/gen/flags build/gather.iso: | build/.setup-build
+$(foreach p,$(USER_PROGRAMS),$(call user_objects,user,$(p))): | build/.setup-build
+run: | build/.setup-run
+
+gdb: build/gather.elf build/gather.iso | build/.setup-run build/.setup-test
+	@GDB="$(GDB)" tools/gdb/start $(GDB_PORT) $(QEMU) $(QEMU_FLAGS)
+
+loc:
+	@tools/loc
