@@ -1,4 +1,4 @@
-/* lock.c - ticket spinlocks and the run-time lock rules (see lock.h). */
+/* lock.c - spinlocks and the run-time lock rules (see lock.h). */
 #include "kernel/lock.h"
 #include "arch/cpu.h"
 #include "kernel/cpu.h"
@@ -23,87 +23,72 @@ static void lock_rules_before(struct cpu *cpu, const spinlock_t *lock, bool tryl
 	ASSERT(cpu->nr_held < MAX_HELD_LOCKS, "cpu%u holds %u locks", cpu->id, cpu->nr_held);
 }
 
-static void lock_acquired(struct cpu *cpu, spinlock_t *lock)
-{
-	lock->owner = (u16)(cpu->id + 1);
-	cpu->held[cpu->nr_held++] = lock;
-}
-
-static void lock_released(struct cpu *cpu, spinlock_t *lock)
+static void release(struct cpu *cpu, spinlock_t *lock)
 {
 	u32 i = cpu->nr_held;
 
 	ASSERT(lock->owner == cpu->id + 1, "cpu%u releases %s, held by cpu%d", cpu->id,
-	       lock->class->name, lock->owner - 1);
+	       lock->class->name, (int)lock->owner - 1);
 	while (i > 0 && cpu->held[i - 1] != lock)
 		i--;
 	ASSERT(i > 0, "%s is not among the locks of cpu%u", lock->class->name, cpu->id);
 	for (; i < cpu->nr_held; i++)
 		cpu->held[i - 1] = cpu->held[i];
 	cpu->nr_held--;
-	lock->owner = 0;
+	store_release(&lock->owner, 0u);
 }
 
-static void ticket_lock(spinlock_t *lock)
+static bool try_acquire(struct cpu *cpu, spinlock_t *lock)
 {
-	u16 ticket = __atomic_fetch_add(&lock->next, 1, __ATOMIC_SEQ_CST);
+	if (READ_ONCE(lock->owner) || !cmpxchg_bool(&lock->owner, 0u, cpu->id + 1))
+		return false;
+	cpu->held[cpu->nr_held++] = lock;
+	return true;
+}
+
+static void acquire(struct cpu *cpu, spinlock_t *lock)
+{
 	u64 spins = 0;
 
-	while (load_acquire(&lock->serving) != ticket) {
+	lock_rules_before(cpu, lock, false);
+	while (!try_acquire(cpu, lock)) {
 		cpu_relax();
 		if (++spins == SPIN_LIMIT)
-			panic("cpu%u waits for %s, held by cpu%d", smp_cpu_id(), lock->class->name,
-			      lock->owner - 1);
+			panic("cpu%u waits for %s, held by cpu%d", cpu->id, lock->class->name,
+			      (int)lock->owner - 1);
 	}
-}
-
-static void ticket_unlock(spinlock_t *lock)
-{
-	store_release(&lock->serving, (u16)(lock->serving + 1));
 }
 
 void spin_lock_irqoff(spinlock_t *lock)
 {
-	struct cpu *cpu = this_cpu();
-
 	this_cpu_add32(preempt_count, 1);
-	lock_rules_before(cpu, lock, false);
-	ticket_lock(lock);
-	lock_acquired(cpu, lock);
+	acquire(this_cpu(), lock);
 }
 
 void spin_unlock_irqoff(spinlock_t *lock)
 {
-	lock_released(this_cpu(), lock);
-	ticket_unlock(lock);
+	release(this_cpu(), lock);
 	this_cpu_add32(preempt_count, -1);
 }
 
 bool spin_trylock_irqoff(spinlock_t *lock)
 {
-	struct cpu *cpu = this_cpu();
-	u16 serving = READ_ONCE(lock->serving);
-
-	lock_rules_before(cpu, lock, true);
-	if (!cmpxchg_bool(&lock->next, serving, (u16)(serving + 1)))
+	lock_rules_before(this_cpu(), lock, true);
+	if (!try_acquire(this_cpu(), lock))
 		return false;
 	this_cpu_add32(preempt_count, 1);
-	lock_acquired(cpu, lock);
 	return true;
 }
 
 void spin_lock(spinlock_t *lock)
 {
 	preempt_disable();
-	lock_rules_before(this_cpu(), lock, false);
-	ticket_lock(lock);
-	lock_acquired(this_cpu(), lock);
+	acquire(this_cpu(), lock);
 }
 
 void spin_unlock(spinlock_t *lock)
 {
-	lock_released(this_cpu(), lock);
-	ticket_unlock(lock);
+	release(this_cpu(), lock);
 	preempt_enable();
 }
 

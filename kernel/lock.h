@@ -48,9 +48,13 @@ struct lock_class {
 	bool irq; /* taken with interrupts off, in interrupt handlers too */
 };
 
+/*
+ * One word: the CPU id + 1 of the holder, 0 when free. Not a queue lock: whoever runs first takes
+ * it. With fewer host cores than CPUs, handing a lock to the CPU that has waited longest means
+ * handing it to one that the host is not running.
+ */
 typedef struct spinlock {
-	u16 next, serving; /* ticket lock: FIFO among waiters */
-	u16 owner;         /* CPU id + 1 of the holder, 0 when free */
+	u32 owner;
 	const struct lock_class *class;
 } spinlock_t;
 
