@@ -14,6 +14,7 @@
 
 u64 kernel_cr3;
 u64 *kernel_pml4;
+u64 nr_table_pages;
 
 static u64 (*boot_alloc_table)(void *arg);
 static u64 mmio_next = MMIO_BASE;
@@ -38,6 +39,7 @@ static u64 *walk_to_level(u64 *pml4, u64 va, unsigned level, u64 (*alloc)(void *
 			if (!phys)
 				return NULL;
 			store_release(entry, phys | PTE_TABLE);
+			atomic_inc(&nr_table_pages);
 		}
 		ASSERT(!(*entry & PTE_PS), "%lx lies in a large page", va);
 		table = table_of(*entry);
@@ -56,26 +58,27 @@ u64 *pml4_create(void)
 {
 	u64 *pml4 = kpage_alloc(0);
 
-	if (pml4)
-		memcpy(pml4 + PTRS_PER_TABLE / 2, kernel_pml4 + PTRS_PER_TABLE / 2, PAGE_SIZE / 2);
+	if (!pml4)
+		return NULL;
+	memcpy(pml4 + PTRS_PER_TABLE / 2, kernel_pml4 + PTRS_PER_TABLE / 2, PAGE_SIZE / 2);
+	atomic_inc(&nr_table_pages);
 	return pml4;
 }
 
-static u64 free_tables(u64 *table, unsigned level, unsigned entries)
+static void free_tables(u64 *table, unsigned level, unsigned entries)
 {
-	u64 freed = 1;
 	unsigned i;
 
 	for (i = 0; level > 0 && i < entries; i++)
 		if (table[i] & PTE_P)
-			freed += free_tables(table_of(table[i]), level - 1, PTRS_PER_TABLE);
+			free_tables(table_of(table[i]), level - 1, PTRS_PER_TABLE);
 	kpage_free(table, 0);
-	return freed;
+	atomic_dec(&nr_table_pages);
 }
 
-u64 pml4_destroy(u64 *pml4)
+void pml4_destroy(u64 *pml4)
 {
-	return free_tables(pml4, NR_LEVELS - 1, PTRS_PER_TABLE / 2);
+	free_tables(pml4, NR_LEVELS - 1, PTRS_PER_TABLE / 2);
 }
 
 void map_kernel_range(u64 va, u64 phys, u64 len, u64 bits)

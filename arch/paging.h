@@ -75,8 +75,10 @@ static inline pte_t *pte_lookup(u64 *pml4, u64 va)
 
 /* A new PML4 sharing the kernel's half; NULL when memory is short. */
 u64 *pml4_create(void);
-/* Free the user half's tables (not the pages they map) and the PML4. Returns tables freed. */
-u64 pml4_destroy(u64 *pml4);
+/* Free the user half's tables (not the pages they map) and the PML4. */
+void pml4_destroy(u64 *pml4);
+
+extern u64 nr_table_pages; /* all page tables' pages */
 
 extern u64 kernel_cr3;   /* physical address of the kernel's own PML4 */
 extern u64 *kernel_pml4;

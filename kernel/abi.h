@@ -127,9 +127,10 @@ struct info_system {
 	abi_u64 mem_total_pages; /* managed by the frame allocator */
 	abi_u64 mem_free_pages;
 	abi_u64 mem_boot_pages; /* RAM in the firmware's map */
-	abi_u64 active_file, inactive_file, active_anon, inactive_anon, unevictable; /* pages */
+	abi_u64 active_file, inactive_file, active_anon, inactive_anon; /* pages */
 	abi_u64 limbo_pages; /* gathered, not yet flushed */
-	abi_u64 kernel_pages, pagetable_pages;
+	abi_u64 pagetable_pages;
+	abi_u64 other_pages; /* the kernel's own, and what is pinned */
 	abi_u64 watermark_min, watermark_low, watermark_high; /* pages */
 	abi_u32 batch_capacity; /* PFNs in one tlbflush_unmap_batch */
 	abi_u32 interactive;    /* 1: a person is at the console */

@@ -1,5 +1,6 @@
 /* info.c - what the kernel tells about itself, and the few things it can be told (kernel/abi.h). */
 #include "arch/cpu.h"
+#include "arch/paging.h"
 #include "arch/uaccess.h"
 #include "drivers/acpi.h"
 #include "drivers/clock.h"
@@ -45,6 +46,10 @@ static void fill_memory(struct info_system *info)
 	info->inactive_anon = lru_nr(LRU_INACTIVE_ANON);
 	info->active_anon = lru_nr(LRU_ACTIVE_ANON);
 	info->limbo_pages = limbo_pages();
+	info->pagetable_pages = READ_ONCE(nr_table_pages);
+	info->other_pages = info->mem_total_pages - info->mem_free_pages - info->inactive_file -
+			    info->active_file - info->inactive_anon - info->active_anon -
+			    info->limbo_pages - info->pagetable_pages;
 	info->watermark_min = watermarks.min;
 	info->watermark_low = watermarks.low;
 	info->watermark_high = watermarks.high;

@@ -90,7 +90,6 @@ static void show_vmstat(struct text *out)
 		{ "nr_active_anon", sys.active_anon },
 		{ "nr_inactive_file", sys.inactive_file },
 		{ "nr_active_file", sys.active_file },
-		{ "nr_unevictable", sys.unevictable },
 		{ "nr_page_table_pages", sys.pagetable_pages },
 		{ "nr_limbo", sys.limbo_pages },
 		{ "pgpgin", v.pgpgin },
@@ -133,9 +132,8 @@ static void show_meminfo(struct text *out)
 	kib(out, "Inactive(anon):", sys.inactive_anon);
 	kib(out, "Active(file):", sys.active_file);
 	kib(out, "Inactive(file):", sys.inactive_file);
-	kib(out, "Unevictable:", sys.unevictable);
 	kib(out, "PageTables:", sys.pagetable_pages);
-	kib(out, "KernelPages:", sys.kernel_pages);
+	kib(out, "Other:", sys.other_pages);
 	kib(out, "Limbo:", sys.limbo_pages);
 }
 

@@ -106,9 +106,8 @@ static void print_memory(const struct info_system *sys)
 	print_pages("file, inactive", sys->inactive_file);
 	print_pages("anonymous, active", sys->active_anon);
 	print_pages("anonymous, inactive", sys->inactive_anon);
-	print_pages("unevictable", sys->unevictable);
 	print_pages("limbo (not flushed)", sys->limbo_pages);
-	print_pages("kernel", sys->kernel_pages);
+	print_pages("kernel and pinned", sys->other_pages);
 	print_pages("page tables", sys->pagetable_pages);
 	printf("  watermarks: min %llu, low %llu, high %llu pages\n", (ull)sys->watermark_min,
 	       (ull)sys->watermark_low, (ull)sys->watermark_high);
