@@ -110,6 +110,8 @@ class Command(gdb.Command):
             self.run(gdb.string_to_argv(argument))
         except gdb.MemoryError as problem:
             raise gdb.GdbError(f"{problem} (has the kernel come that far?)")
+        except gdb.error as problem:
+            raise gdb.GdbError(str(problem))
 
 
 # ---- The commands ------------------------------------------------------------------------------
