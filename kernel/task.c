@@ -289,15 +289,25 @@ s64 task_wait(s64 pid, s32 *status, bool nohang)
 
 /* ---- From the trap --------------------------------------------------------------------------------- */
 
+#define SIGILL  4
+#define SIGFPE  8
 #define SIGSEGV 11
 
-void user_fault(struct trap_frame *tf, const char *what, u64 address)
+void task_fault(const struct trap_frame *tf, const char *what, u64 address, int signal)
 {
 	struct task *task = current->task;
 
 	pr_warn("%s (pid %u): %s at address %lx, rip %lx: ended\n", task->name, task->pid, what,
 		address, tf->rip);
-	(void)task_kill(task->pid, SIGSEGV);
+	(void)task_kill(task->pid, signal);
+}
+
+/* Exceptions other than page faults. */
+void user_fault(struct trap_frame *tf, const char *what, u64 address)
+{
+	bool arithmetic = tf->vector == 0 || tf->vector == 16 || tf->vector == 19;
+
+	task_fault(tf, what, address, arithmetic ? SIGFPE : tf->vector == 6 ? SIGILL : SIGSEGV);
 }
 
 void exit_to_user_mode(struct trap_frame *tf)

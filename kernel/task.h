@@ -66,6 +66,12 @@ int task_kill(u32 pid, int signal);
 /* As wait4 for a child (pid, or any if -1): its pid and status; 0 with nohang; -ECHILD, -EINTR. */
 s64 task_wait(s64 pid, s32 *status, bool nohang);
 
+/*
+ * A user thread did what only its death can answer: say so in one line and kill its task. Context:
+ * interrupts on.
+ */
+void task_fault(const struct trap_frame *tf, const char *what, u64 address, int signal);
+
 /* Call fn for each task under the tasks lock until it returns false. fn must not sleep. */
 void for_each_task(bool (*fn)(struct task *task, void *arg), void *arg);
 

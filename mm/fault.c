@@ -371,27 +371,38 @@ int mm_futex_key(struct mm *mm, u64 addr, struct futex_key *key)
 
 /* ---- From the trap ---------------------------------------------------------------------------- */
 
+#define SIGBUS  7
+#define SIGKILL 9
+#define SIGSEGV 11
+
 static void report_user_fault(struct trap_frame *tf, u64 addr, int err)
 {
 	const char *access = tf->error & PF_FETCH ? "execute" :
 			     tf->error & PF_WRITE ? "write" :
 						    "read";
 	char what[96];
+	int signal = SIGBUS;
 
-	if (err == -EINTR)
-		return; /* already on its way out */
-	if (err == -ENOMEM)
+	switch (err) {
+	case -EINTR: /* already on its way out */
+		return;
+	case -EFAULT:
+		signal = SIGSEGV;
+		snprintf(what, sizeof(what), "segmentation fault: no right to %s%s", access,
+			 addr >= USER_END ? " a kernel address" : "");
+		break;
+	case -ENOMEM:
+		signal = SIGKILL;
 		snprintf(what, sizeof(what), "no memory for a page to %s", access);
-	else if (err == -EFAULT && addr >= USER_END)
-		snprintf(what, sizeof(what), "segmentation fault: %s of a kernel address", access);
-	else if (err == -EFAULT)
-		snprintf(what, sizeof(what), "segmentation fault: no right to %s", access);
-	else if (err == -ENXIO)
+		break;
+	case -ENXIO:
 		snprintf(what, sizeof(what), "bus error: %s past the end of the mapped file", access);
-	else
+		break;
+	default:
 		snprintf(what, sizeof(what), "bus error: the pager could not supply the page (error %d)",
 			 -err);
-	user_fault(tf, what, addr);
+	}
+	task_fault(tf, what, addr, signal);
 }
 
 static u32 fault_access(const struct trap_frame *tf)

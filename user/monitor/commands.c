@@ -27,6 +27,13 @@ static bool command_run(int argc, char **argv)
 	return program_run(argv + 1);
 }
 
+static bool command_wait(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return program_reap(true);
+}
+
 static bool command_kill(int argc, char **argv)
 {
 	uint64_t pid;
@@ -78,13 +85,14 @@ static const struct command commands[] = {
 	  command_poweroff },
 	{ "ps", "", "lists the tasks", 0, 0, command_ps },
 	{ "reboot", "", "starts the machine again", 0, 0, command_reboot },
-	{ "run", "PROGRAM [ARGUMENT...]", "runs a program from /bin and waits for it", 1,
+	{ "run", "PROGRAM [ARGUMENT...] [&]", "runs a program from /bin; with & in the background", 1,
 	  MAX_WORDS, command_run },
 	{ "sleep", "SECONDS", "waits", 1, 1, command_sleep },
 	{ "stat", "", "interrupts, switches and TLB flushes, per CPU and per reason", 0, 0,
 	  command_stat },
 	{ "tlb", "[page|batch32|pfn|full]", "shows or sets how reclaim flushes TLBs", 0, 1,
 	  command_tlb },
+	{ "wait", "", "waits for the programs in the background", 0, 0, command_wait },
 	{ "tour", "[MiB]", "measures all four policies on a file of that size", 0, 1,
 	  command_tour },
 };
@@ -138,6 +146,7 @@ bool commands_execute(char *line)
 	int argc = words_split(line, argv);
 	const struct command *c;
 
+	program_reap(false);
 	if (argc == 0)
 		return true;
 	if (argc < 0) {
