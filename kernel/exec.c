@@ -11,6 +11,7 @@
 #include "kernel/file.h"
 #include "kernel/lib.h"
 #include "kernel/log.h"
+#include "kernel/syscall.h"
 #include "kernel/task.h"
 #include "kernel/thread.h"
 #include "mm/mm.h"
@@ -283,10 +284,11 @@ int exec_object(struct vm_object *object, struct file *file, const char *name,
 	return 0;
 }
 
-s64 sys_execve(struct trap_frame *tf, u64 user_path, u64 argv, u64 envp)
+/* path, argv, envp */
+s64 sys_execve(struct trap_frame *tf)
 {
 	char path[PATH_LIMIT];
-	s64 len = strncpy_from_user(path, user_path, sizeof(path));
+	s64 len = strncpy_from_user(path, tf->rdi, sizeof(path));
 	struct exec_args args;
 	struct file *file;
 	int err;
@@ -296,9 +298,9 @@ s64 sys_execve(struct trap_frame *tf, u64 user_path, u64 argv, u64 envp)
 	err = exec_args_alloc(&args);
 	if (err)
 		return err;
-	err = add_user_strings(&args, argv, false);
+	err = add_user_strings(&args, tf->rsi, false);
 	if (!err)
-		err = add_user_strings(&args, envp, true);
+		err = add_user_strings(&args, tf->rdx, true);
 	file = err ? NULL : file_open(current->task->fs, path, 0, 0, &err);
 	if (file && file->kind == FILE_OBJECT)
 		err = exec_object(file->object, file, path, &args, tf);

@@ -32,6 +32,4 @@ int exec_args_add(struct exec_args *args, const char *string, bool env);
 int exec_object(struct vm_object *object, struct file *file, const char *name,
 		const struct exec_args *args, struct trap_frame *tf);
 
-s64 sys_execve(struct trap_frame *tf, u64 path, u64 argv, u64 envp);
-
 #endif

@@ -7,6 +7,7 @@
 #include "kernel/errno.h"
 #include "kernel/ipc.h"
 #include "kernel/lib.h"
+#include "kernel/syscall.h"
 #include "kernel/log.h"
 #include "kernel/task.h"
 #include "kernel/thread.h"
@@ -228,6 +229,18 @@ s64 sys_unlink(u64 user_path)
 	return len < 0 ? len : fs_call(current->task->fs, &call);
 }
 
+#define AT_FDCWD (-100)
+
+s64 sys_openat(u64 dir, u64 path, u64 flags, u64 mode)
+{
+	return (s32)dir == AT_FDCWD ? sys_open(path, flags, mode) : -EBADF;
+}
+
+bool file_writable(const struct file *file)
+{
+	return file->flags & O_ACCMODE;
+}
+
 /* One step of at most a page: from the file to the kernel's buffer. Bytes, 0 at the end. */
 static s64 read_chunk(struct file *file, void *page, u64 len)
 {
@@ -355,7 +368,7 @@ s64 sys_write(u64 fd, u64 buf, u64 len)
 	len = MIN(len, MAX_RW);
 	if (file->kind == FILE_CONSOLE)
 		n = write_console(buf, len);
-	else if (file->kind != FILE_OBJECT || !(file->flags & O_ACCMODE))
+	else if (file->kind != FILE_OBJECT || !file_writable(file))
 		n = -EBADF;
 	else
 		n = write_file(file, buf, len);
@@ -388,7 +401,7 @@ s64 sys_writev(u64 fd, u64 user_iov, u64 count)
 	return total;
 }
 
-s64 sys_lseek(u64 fd, s64 offset, u64 whence)
+s64 sys_lseek(u64 fd, u64 offset, u64 whence)
 {
 	struct file *file = fd_lookup(current->task, fd);
 	s64 base = -1;
@@ -403,7 +416,7 @@ s64 sys_lseek(u64 fd, s64 offset, u64 whence)
 		base = (s64)READ_ONCE(file->object->size);
 	if (file->kind == FILE_CONSOLE)
 		base = -ESPIPE;
-	else if (base < 0 || __builtin_add_overflow(base, offset, &base) || base < 0)
+	else if (base < 0 || __builtin_add_overflow(base, (s64)offset, &base) || base < 0)
 		base = -EINVAL;
 	else
 		file->offset = (u64)base;
@@ -465,7 +478,7 @@ s64 sys_ftruncate(u64 fd, u64 size)
 
 	if (!file)
 		return -EBADF;
-	if (file->kind != FILE_OBJECT || !(file->flags & O_ACCMODE) || (s64)size < 0)
+	if (file->kind != FILE_OBJECT || !file_writable(file) || (s64)size < 0)
 		err = -EINVAL;
 	else
 		err = set_size(file, size);

@@ -41,15 +41,7 @@ struct file *fd_lookup(struct task *task, u64 fd); /* a reference, or NULL */
 void fd_close_all(struct task *task);
 void fd_copy_all(struct task *child, struct task *parent);
 
-s64 sys_open(u64 path, u64 flags, u64 mode);
-s64 sys_close(u64 fd);
-s64 sys_read(u64 fd, u64 buf, u64 len);
-s64 sys_write(u64 fd, u64 buf, u64 len);
-s64 sys_writev(u64 fd, u64 iov, u64 count);
-s64 sys_lseek(u64 fd, s64 offset, u64 whence);
-s64 sys_fstat(u64 fd, u64 buf);
-s64 sys_ioctl(u64 fd, u64 request, u64 arg);
-s64 sys_ftruncate(u64 fd, u64 size);
-s64 sys_unlink(u64 path);
+/* Opened for writing? */
+bool file_writable(const struct file *file);
 
 #endif

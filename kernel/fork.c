@@ -6,6 +6,7 @@
 #include "kernel/errno.h"
 #include "kernel/file.h"
 #include "kernel/sched.h"
+#include "kernel/syscall.h"
 #include "kernel/task.h"
 #include "kernel/thread.h"
 #include "mm/mm.h"
@@ -83,11 +84,19 @@ static s64 fork_task(struct trap_frame *tf, u64 stack)
 	return pid;
 }
 
-s64 sys_clone(struct trap_frame *tf, u64 flags, u64 stack, u64 parent_tid, u64 child_tid, u64 tls)
+s64 sys_fork(struct trap_frame *tf)
 {
-	if (flags & CLONE_THREAD)
-		return flags & CLONE_VM && stack ?
-			       clone_thread(tf, flags, stack, parent_tid, child_tid, tls) :
-			       -EINVAL;
-	return fork_task(tf, stack); /* CLONE_VFORK: a copy serves as well */
+	return fork_task(tf, 0);
+}
+
+/* flags, stack, parent_tid, child_tid, tls. CLONE_VFORK: a copy serves as well. */
+s64 sys_clone(struct trap_frame *tf)
+{
+	u64 flags = tf->rdi, stack = tf->rsi;
+
+	if (!(flags & CLONE_THREAD))
+		return fork_task(tf, stack);
+	if (!(flags & CLONE_VM) || !stack)
+		return -EINVAL;
+	return clone_thread(tf, flags, stack, tf->rdx, tf->r10, tf->r8);
 }

@@ -13,6 +13,5 @@
 void futex_init(void);
 /* Wake up to n waiters on the word at this address of the current address space; how many. */
 s64 futex_wake(u64 addr, u64 n);
-s64 sys_futex(u64 addr, u64 op, u64 value, u64 timeout);
 
 #endif

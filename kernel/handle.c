@@ -1,8 +1,11 @@
 /* handle.c - per-task capability tables (see handle.h). */
 #include "kernel/handle.h"
+#include "kernel/cpu.h"
 #include "kernel/errno.h"
 #include "kernel/ipc.h"
+#include "kernel/syscall.h"
 #include "kernel/task.h"
+#include "kernel/thread.h"
 #include "mm/object.h"
 
 struct cap cap_dup(struct cap cap)
@@ -67,6 +70,11 @@ int handle_close(struct task *task, u64 handle)
 		return -EBADF;
 	cap_put(cap);
 	return 0;
+}
+
+s64 sys_handle_close(u64 handle)
+{
+	return handle_close(current->task, handle);
 }
 
 void handle_close_all(struct task *task)

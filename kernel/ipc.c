@@ -1,6 +1,5 @@
 /* ipc.c - endpoints and calls (see ipc.h). */
 #include "kernel/ipc.h"
-#include "arch/uaccess.h"
 #include "kernel/cpu.h"
 #include "kernel/errno.h"
 #include "kernel/lib.h"
@@ -8,7 +7,6 @@
 #include "kernel/sched.h"
 #include "kernel/task.h"
 #include "kernel/thread.h"
-#include "mm/page_alloc.h"
 #include "mm/slab.h"
 #include "mm/tlb_batch.h"
 
@@ -198,7 +196,7 @@ static struct ipc_call *take_call(struct endpoint *endpoint)
 	return call;
 }
 
-static struct ipc_call *wait_for_call(struct endpoint *endpoint)
+struct ipc_call *ipc_wait_for_call(struct endpoint *endpoint)
 {
 	struct receiver self = {.thread = current};
 	struct ipc_call *call = NULL;
@@ -225,7 +223,7 @@ static struct ipc_call *wait_for_call(struct endpoint *endpoint)
 }
 
 /* BUSY is over: the call is received, or it failed. A killed caller waits for this. */
-static void call_received(struct ipc_call *call, int error)
+void ipc_received(struct ipc_call *call, int error)
 {
 	spin_lock(&ipc_lock);
 	if (error) {
@@ -238,52 +236,9 @@ static void call_received(struct ipc_call *call, int error)
 	spin_unlock(&ipc_lock);
 }
 
-static int deliver(struct ipc_call *call, u64 user_msg)
-{
-	struct ipc_msg msg;
-	int err = copy_from_user(&msg, user_msg, sizeof(msg));
-	u32 len = err ? 0 : MIN(call->send_len, msg.page_cap);
-	s64 handle = IPC_NO_HANDLE;
-
-	if (!err && len)
-		err = copy_to_user(msg.page, call->send_page, len);
-	if (!err && call->send_cap.kind != CAP_NONE) {
-		handle = handle_install(current->task, call->send_cap);
-		call->send_cap.kind = CAP_NONE;
-	}
-	msg.label = call->label;
-	msg.badge = call->badge;
-	memcpy(msg.words, call->words, sizeof(msg.words));
-	msg.page_len = len;
-	msg.handle = (s32)MAX(handle, (s64)IPC_NO_HANDLE);
-	msg.reply_to = call->id;
-	return err ? err : copy_to_user(user_msg, &msg, sizeof(msg));
-}
-
-s64 sys_ipc_recv(u64 handle, u64 user_msg)
-{
-	struct ipc_call *call;
-	struct cap cap;
-	int err = handle_lookup(current->task, handle, CAP_ENDPOINT, &cap);
-
-	if (err)
-		return err;
-	if (!(cap.rights & CAP_RECEIVE)) {
-		cap_put(cap);
-		return -EPERM;
-	}
-	call = wait_for_call(cap.ptr);
-	cap_put(cap);
-	if (!call)
-		return -EINTR;
-	err = deliver(call, user_msg);
-	call_received(call, err);
-	return err;
-}
-
 /* ---- Replying --------------------------------------------------------------------------------- */
 
-static struct ipc_call *begin_reply(u32 id)
+struct ipc_call *ipc_begin_reply(u32 id)
 {
 	struct ipc_call *call, *found = NULL;
 
@@ -298,137 +253,9 @@ static struct ipc_call *begin_reply(u32 id)
 	return found;
 }
 
-static int copy_reply(struct ipc_call *call, const struct ipc_msg *msg)
+void ipc_finish_reply(struct ipc_call *call, int error)
 {
-	u32 len = MIN(msg->page_len, (u32)IPC_PAGE_SIZE);
-	int err = 0;
-
-	call->label = msg->label;
-	memcpy(call->words, msg->words, sizeof(call->words));
-	call->recv_len = msg->page ? MIN(len, call->recv_cap) : 0;
-	if (call->recv_len)
-		err = copy_from_user(call->recv_page, msg->page, call->recv_len);
-	if (!err && msg->handle != IPC_NO_HANDLE) {
-		enum cap_kind kind = CAP_OBJECT;
-
-		err = handle_lookup(current->task, (u32)msg->handle, kind, &call->recv_cap_ref);
-		if (err)
-			err = handle_lookup(current->task, (u32)msg->handle, CAP_ENDPOINT,
-					    &call->recv_cap_ref);
-		call->recv_cap_ref.rights &= ~CAP_RECEIVE;
-	}
-	return err;
-}
-
-s64 sys_ipc_reply(u64 user_msg)
-{
-	struct ipc_call *call;
-	struct ipc_msg msg;
-	int err;
-
-	if (copy_from_user(&msg, user_msg, sizeof(msg)))
-		return -EFAULT;
-	call = begin_reply(msg.reply_to);
-	if (!call)
-		return -ESRCH; /* nobody waits for it: the caller was killed, or the id is made up */
-	err = copy_reply(call, &msg);
 	spin_lock(&ipc_lock);
-	finish_call(call, err ? -EIO : 0);
+	finish_call(call, error);
 	spin_unlock(&ipc_lock);
-	return err;
-}
-
-/* ---- Calling from user mode -------------------------------------------------------------------- */
-
-static int prepare_user_call(struct ipc_call *call, const struct ipc_msg *msg, void *page)
-{
-	int err = 0;
-
-	call->label = msg->label;
-	memcpy(call->words, msg->words, sizeof(call->words));
-	call->send_page = page;
-	call->recv_page = page;
-	call->send_len = msg->page ? msg->page_len : 0;
-	call->recv_cap = msg->page ? MIN(msg->page_cap, (u32)IPC_PAGE_SIZE) : 0;
-	if (call->send_len > IPC_PAGE_SIZE)
-		return -EMSGSIZE;
-	if (call->send_len)
-		err = copy_from_user(page, msg->page, call->send_len);
-	if (!err && msg->handle != IPC_NO_HANDLE &&
-	    handle_lookup(current->task, (u32)msg->handle, CAP_OBJECT, &call->send_cap) &&
-	    handle_lookup(current->task, (u32)msg->handle, CAP_ENDPOINT, &call->send_cap))
-		err = -EBADF;
-	call->send_cap.rights &= ~CAP_RECEIVE;
-	return err;
-}
-
-static int finish_user_call(struct ipc_call *call, struct ipc_msg *msg, u64 user_msg)
-{
-	s64 handle = IPC_NO_HANDLE;
-	int err = 0;
-
-	if (call->recv_len)
-		err = copy_to_user(msg->page, call->recv_page, call->recv_len);
-	if (call->recv_cap_ref.kind != CAP_NONE)
-		handle = handle_install(current->task, call->recv_cap_ref);
-	if (handle < IPC_NO_HANDLE)
-		err = (int)handle;
-	msg->label = call->label;
-	memcpy(msg->words, call->words, sizeof(msg->words));
-	msg->page_len = call->recv_len;
-	msg->handle = (s32)handle;
-	return err ? err : copy_to_user(user_msg, msg, sizeof(*msg));
-}
-
-s64 sys_ipc_call(u64 handle, u64 user_msg)
-{
-	struct ipc_call call = {0};
-	struct ipc_msg msg;
-	struct cap cap;
-	void *page;
-	int err;
-
-	if (copy_from_user(&msg, user_msg, sizeof(msg)))
-		return -EFAULT;
-	err = handle_lookup(current->task, handle, CAP_ENDPOINT, &cap);
-	if (err)
-		return err;
-	page = msg.page ? kpage_alloc(0) : NULL;
-	err = msg.page && !page ? -ENOMEM : prepare_user_call(&call, &msg, page);
-	call.badge = cap.badge;
-	if (!err)
-		err = ipc_call(cap.ptr, &call);
-	if (!err)
-		err = finish_user_call(&call, &msg, user_msg);
-	if (call.send_cap.kind != CAP_NONE)
-		cap_put(call.send_cap);
-	if (page)
-		kpage_free(page, 0);
-	cap_put(cap);
-	return err;
-}
-
-s64 sys_endpoint_create(void)
-{
-	struct endpoint *endpoint = endpoint_create(current->task);
-
-	if (!endpoint)
-		return -ENOMEM;
-	return handle_install(current->task, (struct cap){CAP_ENDPOINT, CAP_RECEIVE, endpoint, 0});
-}
-
-s64 sys_handle_mint(u64 handle, u64 badge)
-{
-	struct cap cap;
-	int err = handle_lookup(current->task, handle, CAP_ENDPOINT, &cap);
-
-	if (err)
-		return err;
-	if (!(cap.rights & CAP_RECEIVE) || badge == IPC_BADGE_KERNEL) {
-		cap_put(cap);
-		return -EPERM;
-	}
-	cap.rights &= ~CAP_RECEIVE;
-	cap.badge = badge;
-	return handle_install(current->task, cap);
 }

@@ -72,11 +72,15 @@ int ipc_call(struct endpoint *endpoint, struct ipc_call *call);
 int ipc_page_in(struct endpoint *pager, u64 cookie, u64 index, void *data);
 int ipc_page_out(struct endpoint *pager, u64 cookie, u64 index, const void *data);
 
-/* The system calls; msg is a user address. */
-s64 sys_endpoint_create(void);
-s64 sys_handle_mint(u64 handle, u64 badge);
-s64 sys_ipc_call(u64 handle, u64 msg);
-s64 sys_ipc_recv(u64 handle, u64 msg);
-s64 sys_ipc_reply(u64 msg);
+/* For the system calls (ipc_user.c): a server's side of a call. */
+
+/* Wait for a call; NULL when killed. It is BUSY until ipc_received. */
+struct ipc_call *ipc_wait_for_call(struct endpoint *endpoint);
+/* The call's data has been copied out, or that failed. */
+void ipc_received(struct ipc_call *call, int error);
+/* The received call with this id, BUSY again; NULL: nobody waits for it. */
+struct ipc_call *ipc_begin_reply(u32 id);
+/* The answer has been copied in, or that failed: the caller goes on. */
+void ipc_finish_reply(struct ipc_call *call, int error);
 
 #endif

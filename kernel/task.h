@@ -80,7 +80,4 @@ void thread_free_dead(void);
 /* A dead thread is off its CPU. Context: interrupts off. */
 void thread_reap(struct thread *thread);
 
-/* fork.c: the system calls. */
-s64 sys_clone(struct trap_frame *tf, u64 flags, u64 stack, u64 parent_tid, u64 child_tid, u64 tls);
-
 #endif

@@ -1,0 +1,174 @@
+/* sys_task.c - the system calls on tasks, threads and time. */
+#include "arch/cpu.h"
+#include "arch/layout.h"
+#include "arch/uaccess.h"
+#include "drivers/clock.h"
+#include "kernel/cpu.h"
+#include "kernel/errno.h"
+#include "kernel/sched.h"
+#include "kernel/syscall.h"
+#include "kernel/task.h"
+#include "kernel/thread.h"
+
+#define WNOHANG       1
+#define ARCH_SET_FS   0x1002
+#define TIMER_ABSTIME 1
+
+s64 sys_exit(u64 status)
+{
+	task_exit_thread((s32)((status & 0xff) << 8));
+}
+
+s64 sys_exit_group(u64 status)
+{
+	task_exit_group((s32)((status & 0xff) << 8));
+}
+
+s64 sys_wait4(u64 pid, u64 user_status, u64 options)
+{
+	s32 status = 0;
+	s64 child = task_wait((s32)pid, &status, options & WNOHANG);
+
+	if (child > 0 && user_status && put_user_u32(user_status, (u32)status))
+		return -EFAULT;
+	return child;
+}
+
+/* There are no handlers: every signal but 0 ends the task. */
+s64 sys_kill(u64 pid, u64 signal)
+{
+	if ((s32)pid <= 0 || signal == 0 || signal > 64)
+		return -EINVAL;
+	return task_kill((u32)pid, (int)signal);
+}
+
+s64 sys_getpid(void)
+{
+	return current->task->pid;
+}
+
+s64 sys_gettid(void)
+{
+	return current->tid;
+}
+
+s64 sys_getppid(void)
+{
+	return current->task->ppid;
+}
+
+s64 sys_set_tid_address(u64 addr)
+{
+	current->clear_child_tid = addr;
+	return current->tid;
+}
+
+s64 sys_arch_prctl(u64 op, u64 addr)
+{
+	if (op != ARCH_SET_FS)
+		return -EINVAL;
+	if (addr >= USER_END)
+		return -EPERM;
+	current->fs_base = addr;
+	wrmsr(MSR_FS_BASE, addr);
+	return 0;
+}
+
+s64 sys_sched_yield(void)
+{
+	sched_yield();
+	return 0;
+}
+
+/* Only the caller itself: pid 0, or its own id. */
+static bool is_self(u64 pid)
+{
+	return pid == 0 || pid == current->tid || pid == current->task->pid;
+}
+
+s64 sys_sched_setaffinity(u64 pid, u64 size, u64 user_mask)
+{
+	u64 mask = 0;
+
+	if (!is_self(pid))
+		return -ESRCH;
+	if (copy_from_user(&mask, user_mask, MIN(size, sizeof(mask))))
+		return -EFAULT;
+	if (!(mask & READ_ONCE(cpu_online_mask)))
+		return -EINVAL;
+	sched_set_affinity(current, mask);
+	return 0;
+}
+
+s64 sys_sched_getaffinity(u64 pid, u64 size, u64 user_mask)
+{
+	u64 mask = current->affinity & READ_ONCE(cpu_online_mask);
+
+	if (!is_self(pid))
+		return -ESRCH;
+	if (size < sizeof(mask))
+		return -EINVAL;
+	return copy_to_user(user_mask, &mask, sizeof(mask)) ? -EFAULT : (s64)sizeof(mask);
+}
+
+/* There are no signals to block: the old mask is always empty. */
+s64 sys_rt_sigprocmask(u64 how, u64 set, u64 old)
+{
+	(void)how;
+	(void)set;
+	return old ? clear_user(old, sizeof(u64)) : 0;
+}
+
+/* ---- Time ---------------------------------------------------------------------------------------- */
+
+struct timespec64 {
+	s64 sec, nsec;
+};
+
+#define MAX_SLEEP_SEC 1000000000ll
+
+int get_user_timespec(u64 *ns, u64 addr)
+{
+	struct timespec64 ts;
+
+	if (copy_from_user(&ts, addr, sizeof(ts)))
+		return -EFAULT;
+	if (ts.sec < 0 || ts.nsec < 0 || ts.nsec >= (s64)NSEC_PER_SEC)
+		return -EINVAL;
+	*ns = (u64)MIN(ts.sec, MAX_SLEEP_SEC) * NSEC_PER_SEC + (u64)ts.nsec;
+	return 0;
+}
+
+/* CLOCK_REALTIME is 0, every other clock counts from boot. */
+static u64 clock_of(u64 which)
+{
+	return which == 0 ? clock_realtime_ns() : clock_ns();
+}
+
+s64 sys_clock_gettime(u64 clock, u64 buf)
+{
+	u64 ns = clock_of(clock);
+	struct timespec64 ts = {(s64)(ns / NSEC_PER_SEC), (s64)(ns % NSEC_PER_SEC)};
+
+	return copy_to_user(buf, &ts, sizeof(ts));
+}
+
+s64 sys_nanosleep(u64 request)
+{
+	u64 ns;
+	int err = get_user_timespec(&ns, request);
+
+	return err ? err : sleep_until(clock_ns() + ns);
+}
+
+s64 sys_clock_nanosleep(u64 clock, u64 flags, u64 request)
+{
+	u64 ns, now = clock_of(clock);
+	int err = get_user_timespec(&ns, request);
+
+	if (err)
+		return err;
+	if (flags & TIMER_ABSTIME)
+		ns = ns > now ? ns - now : 0;
+	return sleep_until(clock_ns() + ns);
+}

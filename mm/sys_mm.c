@@ -1,0 +1,179 @@
+/* sys_mm.c - the system calls on memory and memory objects: checks, then mmap.c and object.c. */
+#include "kernel/cpu.h"
+#include "kernel/errno.h"
+#include "kernel/file.h"
+#include "kernel/handle.h"
+#include "kernel/ipc.h"
+#include "kernel/syscall.h"
+#include "kernel/task.h"
+#include "kernel/thread.h"
+#include "mm/mm.h"
+#include "mm/object.h"
+
+#define MAP_SHARED    0x01u
+#define MAP_PRIVATE   0x02u
+#define MAP_FIXED     0x10u
+#define MAP_ANONYMOUS 0x20u
+#define MAP_POPULATE  0x8000u
+#define MADV_DONTNEED 4
+#define MCL_CURRENT   1u
+#define MCL_FUTURE    2u
+
+static s64 map_file(u64 addr, u64 len, u32 flags, u64 fd, u64 offset, bool fixed)
+{
+	struct file *file = fd_lookup(current->task, fd);
+	s64 at;
+
+	if (!file)
+		return -EBADF;
+	if (!(flags & VMA_SHARED) || file_writable(file))
+		flags |= VMA_MAYWRITE;
+	if (file->kind != FILE_OBJECT)
+		at = -ENODEV;
+	else if ((flags & VMA_WRITE) && !(flags & VMA_MAYWRITE))
+		at = -EACCES;
+	else
+		at = mm_map(current->mm, addr, len, flags, file->object, offset / PAGE_SIZE, file,
+			    fixed);
+	file_put(file);
+	return at;
+}
+
+static s64 map_anonymous(u64 addr, u64 len, u32 flags, bool fixed)
+{
+	struct vm_object *object = NULL;
+	s64 at;
+
+	flags |= VMA_MAYWRITE;
+	if (flags & VMA_SHARED) {
+		object = object_create(OBJECT_SHMEM, NULL, 0, len);
+		if (!object)
+			return -ENOMEM;
+	}
+	at = mm_map(current->mm, addr, len, flags, object, 0, NULL, fixed);
+	if (object)
+		object_put(object);
+	return at;
+}
+
+s64 sys_mmap(u64 addr, u64 len, u64 prot, u64 map, u64 fd, u64 offset)
+{
+	bool shared = map & MAP_SHARED, fixed = map & MAP_FIXED;
+	u32 flags = (u32)(prot & VMA_PROT) | (shared ? VMA_SHARED : 0);
+	s64 at;
+
+	if (shared == !!(map & MAP_PRIVATE) || (prot & ~(u64)VMA_PROT) || !len ||
+	    len > USER_END || !IS_ALIGNED(offset, PAGE_SIZE))
+		return -EINVAL;
+	at = map & MAP_ANONYMOUS ? map_anonymous(addr, len, flags, fixed) :
+				   map_file(addr, len, flags, fd, offset, fixed);
+	if (at > 0 && (map & MAP_POPULATE))
+		(void)mm_populate(current->mm, (u64)at, (u64)at + ALIGN_UP(len, PAGE_SIZE));
+	return at;
+}
+
+s64 sys_munmap(u64 addr, u64 len)
+{
+	return mm_unmap(current->mm, addr, len);
+}
+
+s64 sys_mprotect(u64 addr, u64 len, u64 prot)
+{
+	return prot & ~(u64)VMA_PROT ? -EINVAL : mm_protect(current->mm, addr, len, (u32)prot);
+}
+
+s64 sys_madvise(u64 addr, u64 len, u64 advice)
+{
+	return advice == MADV_DONTNEED ? mm_discard(current->mm, addr, len) : -EINVAL;
+}
+
+s64 sys_brk(u64 brk)
+{
+	return (s64)mm_brk(current->mm, brk);
+}
+
+s64 sys_mlockall(u64 flags)
+{
+	if (!flags || (flags & ~(u64)(MCL_CURRENT | MCL_FUTURE)))
+		return -EINVAL;
+	return mm_lock_all(current->mm, flags & MCL_CURRENT, flags & MCL_FUTURE);
+}
+
+/* ---- Memory objects, by handle ------------------------------------------------------------------ */
+
+/* The object with a reference, or NULL and an error. */
+static struct vm_object *lookup_object(u64 handle, s64 *err)
+{
+	struct cap cap;
+
+	*err = handle_lookup(current->task, handle, CAP_OBJECT, &cap);
+	return *err ? NULL : cap.ptr;
+}
+
+s64 sys_object_create(u64 endpoint, u64 cookie, u64 size)
+{
+	struct vm_object *object;
+	struct cap pager;
+	s64 err = handle_lookup(current->task, endpoint, CAP_ENDPOINT, &pager);
+
+	if (err)
+		return err;
+	if ((s64)size < 0) {
+		cap_put(pager);
+		return -EINVAL;
+	}
+	object = object_create(OBJECT_PAGED, pager.ptr, cookie, size);
+	cap_put(pager);
+	if (!object)
+		return -ENOMEM;
+	return handle_install(current->task, (struct cap){CAP_OBJECT, 0, object, 0});
+}
+
+s64 sys_object_map(u64 handle, u64 len, u64 prot, u64 offset)
+{
+	struct vm_object *object;
+	s64 at;
+
+	if (!IS_ALIGNED(offset, PAGE_SIZE) || (prot & ~(u64)VMA_PROT))
+		return -EINVAL;
+	object = lookup_object(handle, &at);
+	if (!object)
+		return at;
+	if (object->kind == OBJECT_BOOT && (prot & VMA_WRITE))
+		at = -EACCES;
+	else
+		at = mm_map(current->mm, 0, len, (u32)prot | VMA_SHARED, object,
+			    offset / PAGE_SIZE, NULL, false);
+	object_put(object);
+	return at;
+}
+
+/* Only the pager of an object may say how long it is. */
+s64 sys_object_resize(u64 handle, u64 size)
+{
+	s64 err;
+	struct vm_object *object = lookup_object(handle, &err);
+
+	if (!object)
+		return err;
+	if (object->kind != OBJECT_PAGED || object->pager->owner != current->task)
+		err = -EPERM;
+	else if ((s64)size < 0)
+		err = -EINVAL;
+	else
+		object_resize(object, size);
+	object_put(object);
+	return err;
+}
+
+s64 sys_object_size(u64 handle)
+{
+	s64 size;
+	struct vm_object *object = lookup_object(handle, &size);
+
+	if (!object)
+		return size;
+	size = (s64)READ_ONCE(object->size);
+	object_put(object);
+	return size;
+}
