@@ -102,10 +102,10 @@ endif
 
 iso: $(BUILD)/gather.iso
 
-$(BUILD)/gather.iso: $(BUILD)/gather.elf $(BUILD)/initrd.tar iso/grub.cfg
+$(BUILD)/gather.iso: $(BUILD)/gather.elf $(BUILD)/initrd/bin/fs $(BUILD)/initrd.tar iso/grub.cfg
 	@mkdir -p $(ISO_ROOT)/boot/grub
 	@$(OBJCOPY) --strip-all $(BUILD)/gather.elf $(ISO_ROOT)/boot/gather.elf
-	@cp $(BUILD)/initrd.tar $(ISO_ROOT)/boot/initrd.tar
+	@cp $(BUILD)/initrd/bin/fs $(BUILD)/initrd.tar $(ISO_ROOT)/boot/
 	@cp iso/grub.cfg $(ISO_ROOT)/boot/grub/grub.cfg
 	@echo "  ISO  $@"
 	@grub-mkrescue -o $@ $(ISO_ROOT) >$(BUILD)/grub-mkrescue.log 2>&1 || { \

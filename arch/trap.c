@@ -145,7 +145,7 @@ static void handle_irq(struct trap_frame *tf)
 	if (handler)
 		handler(tf);
 	else
-		this_cpu_add64(spurious_irqs, 1);
+		this_cpu_add64(stat.spurious_irqs, 1);
 	ASSERT(irqs_disabled(), "handler of vector %lu enabled interrupts", tf->vector);
 }
 

@@ -57,7 +57,7 @@ void serial_putc(char c)
 static void serial_irq(struct trap_frame *tf)
 {
 	(void)tf;
-	this_cpu_add64(serial_irqs, 1);
+	this_cpu_add64(stat.serial_irqs, 1);
 	while (inb(UART_LSR) & LSR_DATA)
 		input_handler(inb(UART_DATA));
 }

@@ -16,7 +16,6 @@ static struct wait_queue readers;
 
 static void console_input(u8 byte)
 {
-	this_cpu()->serial_irqs++;
 	if (head - READ_ONCE(tail) < RING_SIZE) {
 		ring[head % RING_SIZE] = byte;
 		store_release(&head, head + 1);

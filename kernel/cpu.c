@@ -10,6 +10,8 @@ void cpu_online(struct cpu *cpu)
 {
 	ASSERT(cpu == this_cpu(), "cpu%u brought online from cpu%u", cpu->id, smp_cpu_id());
 	ASSERT(!cpumask_test(cpu_online_mask, cpu->id), "cpu%u is online already", cpu->id);
+	cpu->stat.cpu = cpu->id;
+	cpu->stat.apic_id = cpu->apic_id;
 	cpumask_set_atomic(&cpu_online_mask, cpu->id);
 }
 
@@ -18,7 +20,7 @@ unsigned cpus_online(void)
 	return cpumask_weight(READ_ONCE(cpu_online_mask));
 }
 
-u64 vm_event_sum(enum vm_event event)
+u64 vm_event_sum(unsigned event)
 {
 	u64 sum = 0;
 	unsigned cpu;

@@ -6,11 +6,11 @@
 
 #include "arch/gdt.h"
 #include "arch/percpu.h"
-#include "kernel/abi.h"
 #include "kernel/cpumask.h"
 #include "kernel/list.h"
 #include "kernel/lock.h"
 #include "kernel/vmstat.h"
+#include "user/abi.h"
 #include "mm/tlb_request.h"
 
 #define NR_PRIORITIES  32
@@ -57,9 +57,7 @@ struct cpu {
 	struct cpu_tlb tlb;
 
 	/* Counters: own CPU writes, anyone reads. */
-	u64 timer_irqs, resched_irqs, serial_irqs, spurious_irqs;
-	u64 context_switches, page_faults, syscalls, idle_ns;
-	struct tlb_counters tlb_stat[NR_TLB_REASONS];
+	struct info_cpu stat;
 	u64 vm_events[NR_VM_EVENTS];
 };
 

@@ -1,7 +1,7 @@
 /* file.c - descriptors, and reading and writing through them (see file.h). */
 #include "kernel/file.h"
 #include "arch/uaccess.h"
-#include "kernel/abi.h"
+#include "user/abi.h"
 #include "kernel/console.h"
 #include "kernel/cpu.h"
 #include "kernel/errno.h"
@@ -241,7 +241,14 @@ bool file_writable(const struct file *file)
 	return file->flags & O_ACCMODE;
 }
 
-/* One step of at most a page: from the file to the kernel's buffer. Bytes, 0 at the end. */
+static int set_size(struct file *file, u64 size)
+{
+	struct ipc_call call = {.label = FS_TRUNCATE, .words = {file->id, size}};
+
+	return fs_call(file->fs, &call);
+}
+
+/* One step of at most a page, from the file to the kernel's buffer. Bytes, 0 at the end. */
 static s64 read_chunk(struct file *file, void *page, u64 len)
 {
 	struct ipc_call call = {
@@ -265,65 +272,6 @@ static s64 read_chunk(struct file *file, void *page, u64 len)
 	return err == -ENXIO ? 0 : err ? err : (s64)len;
 }
 
-static s64 read_file(struct file *file, u64 buf, u64 len)
-{
-	void *page = kpage_alloc(0);
-	s64 done = 0, n = page ? 0 : -ENOMEM;
-
-	while (page && (u64)done < len) {
-		n = read_chunk(file, page, MIN(len - (u64)done, PAGE_SIZE));
-		if (n > 0 && copy_to_user(buf + (u64)done, page, (u64)n))
-			n = -EFAULT;
-		if (n <= 0)
-			break;
-		file->offset += (u64)n;
-		done += n;
-	}
-	if (page)
-		kpage_free(page, 0);
-	return done ? done : n;
-}
-
-s64 sys_read(u64 fd, u64 buf, u64 len)
-{
-	struct file *file = fd_lookup(current->task, fd);
-	s64 n;
-
-	if (!file)
-		return -EBADF;
-	len = MIN(len, MAX_RW);
-	if ((file->flags & O_ACCMODE) == O_WRONLY && file->kind != FILE_CONSOLE)
-		n = -EBADF;
-	else if (file->kind == FILE_CONSOLE)
-		n = console_read(buf, len);
-	else
-		n = read_file(file, buf, len);
-	file_put(file);
-	return n;
-}
-
-static s64 write_console(u64 buf, u64 len)
-{
-	char chunk[256];
-	u64 done = 0, n;
-
-	while (done < len) {
-		n = MIN(len - done, sizeof(chunk));
-		if (copy_from_user(chunk, buf + done, n))
-			return done ? (s64)done : -EFAULT;
-		console_write(chunk, n);
-		done += n;
-	}
-	return (s64)done;
-}
-
-static int set_size(struct file *file, u64 size)
-{
-	struct ipc_call call = {.label = FS_TRUNCATE, .words = {file->id, size}};
-
-	return fs_call(file->fs, &call);
-}
-
 static s64 write_chunk(struct file *file, void *page, u64 len)
 {
 	int err = 0;
@@ -335,43 +283,74 @@ static s64 write_chunk(struct file *file, void *page, u64 len)
 	return err ? err : (s64)len;
 }
 
-static s64 write_file(struct file *file, u64 buf, u64 len)
+static s64 console_chunk(void *page, u64 len)
+{
+	console_write(page, len);
+	return (s64)len;
+}
+
+/* One step: user memory to file, or the other way. */
+static s64 transfer_chunk(struct file *file, void *page, u64 buf, u64 len, bool write)
+{
+	s64 n;
+
+	if (write && copy_from_user(page, buf, len))
+		return -EFAULT;
+	if (file->kind == FILE_CONSOLE)
+		n = console_chunk(page, len);
+	else
+		n = write ? write_chunk(file, page, len) : read_chunk(file, page, len);
+	if (n > 0 && !write && copy_to_user(buf, page, (u64)n))
+		return -EFAULT;
+	return n;
+}
+
+/* All of it, in steps of at most a page through a buffer of the kernel's. */
+static s64 transfer(struct file *file, u64 buf, u64 len, bool write)
 {
 	void *page = kpage_alloc(0);
-	s64 done = 0, n = page ? 0 : -ENOMEM;
+	s64 done = 0, n = 0;
 
-	if (file->flags & O_APPEND)
+	if (!page)
+		return -ENOMEM;
+	if (write && (file->flags & O_APPEND))
 		file->offset = READ_ONCE(file->object->size);
-	while (page && (u64)done < len) {
-		n = (s64)MIN(len - (u64)done, PAGE_SIZE);
-		if (copy_from_user(page, buf + (u64)done, (u64)n))
-			n = -EFAULT;
-		else
-			n = write_chunk(file, page, (u64)n);
+	while ((u64)done < len) {
+		n = transfer_chunk(file, page, buf + (u64)done, MIN(len - (u64)done, PAGE_SIZE),
+				   write);
 		if (n <= 0)
 			break;
 		file->offset += (u64)n;
 		done += n;
 	}
-	if (page)
-		kpage_free(page, 0);
+	kpage_free(page, 0);
 	return done ? done : n;
+}
+
+s64 sys_read(u64 fd, u64 buf, u64 len)
+{
+	struct file *file = fd_lookup(current->task, fd);
+	s64 n = -EBADF;
+
+	if (!file)
+		return n;
+	if (file->kind == FILE_CONSOLE)
+		n = console_read(buf, MIN(len, MAX_RW));
+	else if ((file->flags & O_ACCMODE) != O_WRONLY)
+		n = transfer(file, buf, MIN(len, MAX_RW), false);
+	file_put(file);
+	return n;
 }
 
 s64 sys_write(u64 fd, u64 buf, u64 len)
 {
 	struct file *file = fd_lookup(current->task, fd);
-	s64 n;
+	s64 n = -EBADF;
 
 	if (!file)
-		return -EBADF;
-	len = MIN(len, MAX_RW);
-	if (file->kind == FILE_CONSOLE)
-		n = write_console(buf, len);
-	else if (file->kind != FILE_OBJECT || !file_writable(file))
-		n = -EBADF;
-	else
-		n = write_file(file, buf, len);
+		return n;
+	if (file->kind == FILE_CONSOLE || (file->kind == FILE_OBJECT && file_writable(file)))
+		n = transfer(file, buf, MIN(len, MAX_RW), true);
 	file_put(file);
 	return n;
 }

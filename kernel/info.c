@@ -1,4 +1,4 @@
-/* info.c - what the kernel tells about itself, and the few things it can be told (kernel/abi.h). */
+/* info.c - what the kernel tells about itself, and the few things it can be told (user/abi.h). */
 #include "arch/cpu.h"
 #include "arch/paging.h"
 #include "arch/uaccess.h"
@@ -6,7 +6,7 @@
 #include "drivers/clock.h"
 #include "drivers/exit.h"
 #include "drivers/lapic.h"
-#include "kernel/abi.h"
+#include "user/abi.h"
 #include "kernel/cmdline.h"
 #include "kernel/cpu.h"
 #include "kernel/errno.h"
@@ -84,31 +84,15 @@ static s64 info_system(u64 buf, u64 size)
 
 static s64 info_cpus(u64 buf, u64 size)
 {
-	struct info_cpu info;
 	u64 done = 0;
 	unsigned cpu;
 
 	for_each_online_cpu(cpu) {
-		const struct cpu *c = &cpus[cpu];
-
-		if (size - done < sizeof(info))
+		if (size - done < sizeof(struct info_cpu))
 			return -EINVAL;
-		info = (struct info_cpu){
-			.cpu = cpu,
-			.apic_id = c->apic_id,
-			.timer_irqs = c->timer_irqs,
-			.resched_irqs = c->resched_irqs,
-			.serial_irqs = c->serial_irqs,
-			.spurious_irqs = c->spurious_irqs,
-			.context_switches = c->context_switches,
-			.page_faults = c->page_faults,
-			.syscalls = c->syscalls,
-			.idle_ns = c->idle_ns,
-		};
-		memcpy(info.tlb, c->tlb_stat, sizeof(info.tlb));
-		if (copy_to_user(buf + done, &info, sizeof(info)))
+		if (copy_to_user(buf + done, &cpus[cpu].stat, sizeof(struct info_cpu)))
 			return -EFAULT;
-		done += sizeof(info);
+		done += sizeof(struct info_cpu);
 	}
 	return (s64)done;
 }
@@ -171,32 +155,15 @@ static s64 info_tasks(u64 buf, u64 size)
 
 static s64 info_vmstat(u64 buf, u64 size)
 {
-	u64 kswapd = vm_event_sum(PGSTEAL_KSWAPD), direct = vm_event_sum(PGSTEAL_DIRECT);
-	struct info_vmstat info = {
-		.pgfault = vm_event_sum(PGFAULT),
-		.pgmajfault = vm_event_sum(PGMAJFAULT),
-		.pgscan = vm_event_sum(PGSCAN),
-		.pgsteal = kswapd + direct,
-		.pgsteal_kswapd = kswapd,
-		.pgsteal_direct = direct,
-		.pgactivate = vm_event_sum(PGACTIVATE),
-		.pgdeactivate = vm_event_sum(PGDEACTIVATE),
-		.pgrefill = vm_event_sum(PGREFILL),
-		.pgpgin = vm_event_sum(PGPGIN),
-		.pgpgout = vm_event_sum(PGPGOUT),
-		.unmapped_pages = vm_event_sum(UNMAPPED_PAGES),
-		.unmapped_sharers = vm_event_sum(UNMAPPED_SHARERS),
-		.batch_allocated = vm_event_sum(BATCH_ALLOCATED),
-		.batch_alloc_failed = vm_event_sum(BATCH_ALLOC_FAILED),
-		.batch_flushes = vm_event_sum(BATCH_FLUSHES),
-		.oom_kill = vm_event_sum(OOM_KILL),
-		.unknown_syscalls = vm_event_sum(UNKNOWN_SYSCALLS),
-		.cow_copies = vm_event_sum(COW_COPIES),
-	};
+	u64 sums[NR_VM_EVENTS];
+	unsigned event;
 
-	if (size < sizeof(info))
+	_Static_assert(sizeof(sums) == sizeof(struct info_vmstat), "one word per event");
+	if (size < sizeof(sums))
 		return -EINVAL;
-	return copy_to_user(buf, &info, sizeof(info)) ? -EFAULT : (s64)sizeof(info);
+	for (event = 0; event < NR_VM_EVENTS; event++)
+		sums[event] = vm_event_sum(event);
+	return copy_to_user(buf, sums, sizeof(sums)) ? -EFAULT : (s64)sizeof(sums);
 }
 
 s64 sys_info(u64 kind, u64 buf, u64 size)
@@ -233,7 +200,7 @@ static void print_totals(void)
 
 	for_each_online_cpu(cpu)
 		for (reason = 0; reason < NR_TLB_REASONS; reason++) {
-			const struct tlb_counters *c = &cpus[cpu].tlb_stat[reason];
+			const struct tlb_counters *c = &cpus[cpu].stat.tlb[reason];
 
 			sum.icr += c->icr;
 			sum.targets += c->targets;

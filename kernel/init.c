@@ -1,6 +1,6 @@
 /*
- * init.c - the last step of start-up: kernel threads, the file server from the boot archive, and
- * the first user program, which the file server supplies.
+ * init.c - the last step of start-up: kernel threads, the file server from its boot module, and the
+ * first user program, which the file server supplies from the boot archive.
  */
 #include "kernel/init.h"
 #include "arch/cpu.h"
@@ -19,7 +19,6 @@
 #include "kernel/lib.h"
 #include "kernel/log.h"
 #include "kernel/sched.h"
-#include "kernel/tar.h"
 #include "kernel/task.h"
 #include "kernel/thread.h"
 #include "mm/mm.h"
@@ -29,61 +28,40 @@
 #include "mm/tlb.h"
 #include "mm/tlb_batch.h"
 
-#define FILE_SERVER "bin/fs"
+#define FILE_SERVER   "fs" /* boot modules, by the names that iso/grub.cfg gives them */
+#define ARCHIVE       "initrd.tar"
 #define FIRST_PROGRAM "/bin/monitor"
 
-static struct vm_object *archive;   /* the boot module, as the file server maps it */
+static struct vm_object *fs_program;
 static struct endpoint *fs_service; /* what the file server receives on */
 
-/* ---- The boot archive -------------------------------------------------------------------------------- */
-
-/* An object that shows the module's own frames. They were never the allocator's. */
-static struct vm_object *module_object(const struct boot_mod *mod)
+/* An object that shows a boot module's own frames. They were never the allocator's. */
+static struct vm_object *module_object(const char *name)
 {
-	u64 size = mod->end - mod->start, pfn = mod->start >> PAGE_SHIFT, i;
-	struct vm_object *object = object_create(OBJECT_BOOT, NULL, 0, size);
+	const struct boot_mod *mod = NULL;
+	struct vm_object *object;
+	u64 size, i;
 
-	if (!object || !IS_ALIGNED(mod->start, PAGE_SIZE) ||
-	    mod->end > max_pfn << PAGE_SHIFT)
-		return NULL;
+	for (i = 0; i < boot_info.nr_mods; i++)
+		if (!strcmp(boot_info.mod[i].name, name))
+			mod = &boot_info.mod[i];
+	if (!mod)
+		panic("the boot loader passed no module %s (see iso/grub.cfg)", name);
+	if (!IS_ALIGNED(mod->start, PAGE_SIZE) || mod->end > max_pfn << PAGE_SHIFT)
+		panic("boot module %s at %lx does not lie in whole pages of known memory", name,
+		      mod->start);
+	size = mod->end - mod->start;
+	object = object_create(OBJECT_BOOT, NULL, 0, size);
+	if (!object)
+		panic("no memory for boot module %s", name);
 	for (i = 0; i < DIV_ROUND_UP(size, PAGE_SIZE); i++) {
-		struct page *page = pfn_to_page(pfn + i);
+		struct page *page = pfn_to_page((mod->start >> PAGE_SHIFT) + i);
 
 		page_set(page, PG_uptodate | PG_unevictable);
 		(void)page_cache_add(object, i, page);
 	}
 	return object;
 }
-
-/* A file of the archive as an object of its own, copied: it need not start at a page. */
-static struct vm_object *file_object(const u8 *data, size_t size)
-{
-	struct vm_object *object = object_create(OBJECT_BOOT, NULL, 0, size);
-	u64 at;
-
-	for (at = 0; object && at < size; at += PAGE_SIZE) {
-		struct page *page = alloc_pages(0, GFP_KERNEL | GFP_ZERO);
-
-		if (!page)
-			return NULL;
-		memcpy(phys_to_virt(page_to_phys(page)), data + at, MIN(size - at, PAGE_SIZE));
-		page_set(page, PG_uptodate | PG_unevictable);
-		(void)page_cache_add(object, at / PAGE_SIZE, page);
-	}
-	return object;
-}
-
-static const struct boot_mod *find_archive(void)
-{
-	u32 i;
-
-	for (i = 0; i < boot_info.nr_mods; i++)
-		if (boot_info.mod[i].end > boot_info.mod[i].start)
-			return &boot_info.mod[i];
-	panic("the boot loader passed no module: no user programs (see iso/grub.cfg)");
-}
-
-/* ---- First tasks --------------------------------------------------------------------------------------- */
 
 static void give_console(struct task *task)
 {
@@ -97,7 +75,45 @@ static void give_console(struct task *task)
 	}
 }
 
-static struct task *start_task(const char *name, void (*fn)(void *), u8 prio)
+/* Runs in a new task's thread: becomes the program and leaves the kernel. */
+static void become_program(struct vm_object *object, struct file *file, const char *name)
+{
+	struct trap_frame *tf = thread_user_frame(current);
+	struct exec_args args;
+	int err = exec_args_alloc(&args);
+
+	if (!err)
+		err = exec_args_add(&args, name, false);
+	if (!err)
+		err = exec_object(object, file, name, &args, tf);
+	if (err)
+		panic("%s cannot be started (error %d)", name, -err);
+	exec_args_free(&args);
+	if (file)
+		file_put(file);
+	return_to_user(tf);
+}
+
+static void run_file_server(void *arg)
+{
+	(void)arg;
+	become_program(fs_program, NULL, FILE_SERVER);
+}
+
+static void run_first_program(void *arg)
+{
+	struct file *file;
+	int err;
+
+	(void)arg;
+	file = file_open(current->task->fs, FIRST_PROGRAM, 0, 0, &err);
+	if (!file || file->kind != FILE_OBJECT)
+		panic("%s cannot be opened (error %d): is it in the boot archive?", FIRST_PROGRAM,
+		      -err);
+	become_program(file->object, file, FIRST_PROGRAM);
+}
+
+static struct task *create_task(const char *name, void (*fn)(void *), u8 prio)
 {
 	struct task *task = task_create(name, NULL, NULL);
 	struct thread *t = task ? thread_create(name, fn, NULL, prio, task, NULL) : NULL;
@@ -111,89 +127,35 @@ static struct task *start_task(const char *name, void (*fn)(void *), u8 prio)
 	return task;
 }
 
-static void start_thread_of(struct task *task)
+static void start_task(struct task *task)
 {
 	thread_start(list_first(&task->threads, struct thread, task_node));
 }
 
-/* Runs in the new task's thread: becomes the program and leaves the kernel. */
-static void run_file_server(void *arg)
-{
-	const struct boot_mod *mod = find_archive();
-	const char *why = "";
-	struct vm_object *object;
-	struct exec_args args;
-	const void *data;
-	size_t size;
-	int err;
-
-	(void)arg;
-	data = tar_find(phys_to_virt(mod->start), mod->end - mod->start, FILE_SERVER, &size, &why);
-	if (!data)
-		panic("boot archive %s: %s (looking for %s)", mod->name, why, FILE_SERVER);
-	object = file_object(data, size);
-	err = object ? exec_args_alloc(&args) : -ENOMEM;
-	if (!err)
-		err = exec_args_add(&args, FILE_SERVER, false);
-	if (!err)
-		err = exec_object(object, NULL, FILE_SERVER, &args, thread_user_frame(current));
-	if (err)
-		panic("the file server %s cannot be started (error %d)", FILE_SERVER, -err);
-	exec_args_free(&args);
-	object_put(object);
-	return_to_user(thread_user_frame(current));
-}
-
-static void run_first_program(void *arg)
-{
-	struct exec_args args;
-	struct file *file;
-	int err;
-
-	(void)arg;
-	file = file_open(current->task->fs, FIRST_PROGRAM, 0, 0, &err);
-	if (file && file->kind != FILE_OBJECT)
-		err = -ENOEXEC;
-	if (!err)
-		err = exec_args_alloc(&args);
-	if (!err)
-		err = exec_args_add(&args, FIRST_PROGRAM, false);
-	if (!err)
-		err = exec_object(file->object, file, FIRST_PROGRAM, &args,
-				  thread_user_frame(current));
-	if (err)
-		panic("%s cannot be started (error %d)", FIRST_PROGRAM, -err);
-	exec_args_free(&args);
-	file_put(file);
-	return_to_user(thread_user_frame(current));
-}
-
 static void start_file_server(void)
 {
-	struct task *task;
+	struct task *task = create_task(FILE_SERVER, run_file_server, PRIO_SERVER);
 
-	archive = module_object(find_archive());
-	if (!archive)
-		panic("the boot archive does not start at a page of known memory");
-	task = start_task("fs", run_file_server, PRIO_SERVER);
+	fs_program = module_object(FILE_SERVER);
 	fs_service = endpoint_create(task);
 	if (!fs_service)
 		panic("no memory for the file server's endpoint");
 	endpoint_get(fs_service);
 	if (handle_install(task, (struct cap){CAP_ENDPOINT, CAP_RECEIVE, fs_service, 0}) !=
 		    BOOT_HANDLE_SERVICE ||
-	    handle_install(task, (struct cap){CAP_OBJECT, 0, archive, 0}) != BOOT_HANDLE_ARCHIVE)
+	    handle_install(task, (struct cap){CAP_OBJECT, 0, module_object(ARCHIVE), 0}) !=
+		    BOOT_HANDLE_ARCHIVE)
 		panic("the file server's handles are not where it looks for them");
-	start_thread_of(task);
+	start_task(task);
 }
 
 static void start_first_program(void)
 {
-	struct task *task = start_task("monitor", run_first_program, PRIO_USER + 1);
+	struct task *task = create_task("monitor", run_first_program, PRIO_USER + 1);
 
 	task->privileged = true;
 	task->fs = fs_service;
-	start_thread_of(task);
+	start_task(task);
 }
 
 /* In-kernel tests: tests/kernel; absent from builds without them. Returns how many failed. */

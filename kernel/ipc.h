@@ -16,7 +16,7 @@
 #ifndef KERNEL_IPC_H
 #define KERNEL_IPC_H
 
-#include "kernel/abi.h"
+#include "user/abi.h"
 #include "kernel/handle.h"
 #include "kernel/list.h"
 #include "kernel/types.h"

@@ -219,7 +219,7 @@ static struct thread *pick_next(struct cpu *cpu)
 static void account_idle(struct cpu *cpu, struct thread *prev, struct thread *next)
 {
 	if (prev == cpu->idle)
-		cpu->idle_ns += clock_ns() - cpu->idle_since_ns;
+		cpu->stat.idle_ns += clock_ns() - cpu->idle_since_ns;
 	if (next == cpu->idle)
 		cpu->idle_since_ns = clock_ns();
 }
@@ -251,7 +251,7 @@ void thread_entered(struct thread *prev)
 
 static void switch_to(struct cpu *cpu, struct thread *prev, struct thread *next)
 {
-	cpu->context_switches++;
+	cpu->stat.context_switches++;
 	account_idle(cpu, prev, next);
 	switch_mm_irqoff(next->mm);
 	fpu_switch(cpu, prev, next);
@@ -372,7 +372,7 @@ static void idle_loop(void)
 static void resched_interrupt(struct trap_frame *tf)
 {
 	(void)tf; /* need_resched is set: the way out of the interrupt does the work */
-	this_cpu()->resched_irqs++;
+	this_cpu()->stat.resched_irqs++;
 }
 
 static void init_cpu_sched(struct cpu *cpu)
@@ -419,13 +419,4 @@ void sched_start_cpu(void)
 		scheduler_running = true;
 	idle_loop();
 	__builtin_unreachable();
-}
-
-void sched_dump(void)
-{
-	unsigned cpu;
-
-	for_each_online_cpu(cpu)
-		kprintf("  cpu%u: %s, %u ready, preempt count %u\n", cpu, cpus[cpu].curr->name,
-			cpus[cpu].rq.nr_ready, cpus[cpu].preempt_count);
 }

@@ -53,7 +53,4 @@ int sleep_until(u64 deadline_ns);
 void sleep_timer_arm(u64 deadline_ns);
 void sleep_timer_disarm(void);
 
-/* One line per CPU: what runs where. For panics and the console. */
-void sched_dump(void);
-
 #endif

@@ -1,10 +1,10 @@
 /*
  * syscall.c - from a number to a function. Linux's numbers and meanings below 0x1000, our own above
- * (kernel/abi.h). An unknown call returns -ENOSYS and is counted.
+ * (user/abi.h). An unknown call returns -ENOSYS and is counted.
  */
 #include "kernel/syscall.h"
 #include "arch/trap.h"
-#include "kernel/abi.h"
+#include "user/abi.h"
 #include "kernel/cpu.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
@@ -121,11 +121,11 @@ void syscall_dispatch(struct trap_frame *tf)
 	const struct syscall *s = find_call(tf->rax);
 	s64 result = -ENOSYS;
 
-	this_cpu_add64(syscalls, 1);
+	this_cpu_add64(stat.syscalls, 1);
 	if (s) {
 		result = call(s, tf);
 	} else {
-		count_vm_event(UNKNOWN_SYSCALLS);
+		count_vm_event(unknown_syscalls);
 		pr_debug("%s: unknown system call %lu\n", current->name, tf->rax);
 	}
 	tf->rax = (u64)result; /* after a successful exec: 0, in a frame that exec filled */

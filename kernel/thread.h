@@ -67,7 +67,6 @@ struct thread {
 	u32 nr_mutexes;
 	struct tlbflush_unmap_batch *tlb_ubc; /* allocated when first needed */
 	u64 clear_child_tid;
-	u64 atomic_user_fault; /* set while a fault on user memory must not be repaired */
 
 	/* Set once by anyone. */
 	u32 killed;

@@ -61,7 +61,7 @@ void timer_interrupt(void)
 	struct cpu *cpu = this_cpu();
 	u64 now = clock_ns();
 
-	cpu->timer_irqs++;
+	cpu->stat.timer_irqs++;
 	cpu->timer_armed_ns = 0;
 	while (take_expired(cpu, now))
 		;

@@ -98,23 +98,28 @@ static void map_page(struct fault *f, struct page *page, bool writable)
 	pte_set(f->pte, make_pte(page_to_pfn(page), pte_bits(f->vma, writable)));
 }
 
-static int fault_anon(struct fault *f)
+static void copy_page(struct page *to, struct page *from)
 {
-	struct page *page = new_anon_page(f, GFP_ZERO);
+	memcpy(phys_to_virt(page_to_phys(to)), phys_to_virt(page_to_phys(from)), PAGE_SIZE);
+}
+
+/* Map a new private page: a copy of `from`, or zeroes. The PTE is empty. */
+static int map_new_page(struct fault *f, struct page *from)
+{
+	struct page *page = new_anon_page(f, from ? 0 : GFP_ZERO);
 
 	if (!page)
 		return no_memory();
+	if (from)
+		copy_page(page, from);
 	spin_lock(&f->mm->ptl);
 	map_page(f, page, true);
 	spin_unlock(&f->mm->ptl);
 	lru_add_page(page);
 	put_page(page);
+	if (from)
+		count_vm_event(cow_copies);
 	return 0;
-}
-
-static void copy_page(struct page *to, struct page *from)
-{
-	memcpy(phys_to_virt(page_to_phys(to)), phys_to_virt(page_to_phys(from)), PAGE_SIZE);
 }
 
 /*
@@ -124,15 +129,13 @@ static void copy_page(struct page *to, struct page *from)
  */
 static int copy_on_write(struct fault *f, struct page *old)
 {
-	struct page *page = new_anon_page(f, 0);
+	pte_t pte;
+	int err;
 
-	if (!page)
-		return no_memory();
-	copy_page(page, old);
 	spin_lock(&f->mm->ptl);
-	if (!(pte_read(f->pte) & PTE_P) || pte_pfn(pte_read(f->pte)) != page_to_pfn(old)) {
+	pte = pte_read(f->pte);
+	if (!(pte & PTE_P) || pte_pfn(pte) != page_to_pfn(old)) {
 		spin_unlock(&f->mm->ptl); /* reclaim was here */
-		put_page(page);
 		return RETRY;
 	}
 	(void)pte_get_and_clear(f->pte);
@@ -142,14 +145,14 @@ static int copy_on_write(struct fault *f, struct page *old)
 
 	flush_tlb_mm_range(f->mm, f->addr, f->addr + PAGE_SIZE, TLB_COW);
 
-	spin_lock(&f->mm->ptl);
-	map_page(f, page, true);
-	spin_unlock(&f->mm->ptl);
-	lru_add_page(page);
-	put_page(page);
+	err = map_new_page(f, old);
+	if (err) { /* put the old page back: the write may be tried again */
+		spin_lock(&f->mm->ptl);
+		map_page(f, old, false);
+		spin_unlock(&f->mm->ptl);
+	}
 	put_page(old); /* the old mapping's reference */
-	count_vm_event(COW_COPIES);
-	return 0;
+	return err;
 }
 
 /* A write to a present, read-only PTE of a writable area. */
@@ -248,22 +251,6 @@ static int map_object_page(struct fault *f, struct page *page, u64 index)
 	return err;
 }
 
-static int map_private_copy(struct fault *f, struct page *from)
-{
-	struct page *page = new_anon_page(f, 0);
-
-	if (!page)
-		return no_memory();
-	copy_page(page, from);
-	spin_lock(&f->mm->ptl);
-	map_page(f, page, true);
-	spin_unlock(&f->mm->ptl);
-	lru_add_page(page);
-	put_page(page);
-	count_vm_event(COW_COPIES);
-	return 0;
-}
-
 static int fault_object(struct fault *f)
 {
 	u64 index = object_index(f->vma, f->addr);
@@ -275,7 +262,7 @@ static int fault_object(struct fault *f)
 		return fetch_page(f, index);
 	}
 	if ((f->access & FAULT_WRITE) && !(f->vma->flags & VMA_SHARED))
-		err = map_private_copy(f, page);
+		err = map_new_page(f, page);
 	else
 		err = map_object_page(f, page, index);
 	put_page(page);
@@ -314,7 +301,7 @@ static int fault_once(struct fault *f)
 		local_flush_tlb_page(f->addr);
 		return 0;
 	}
-	return f->vma->object ? fault_object(f) : fault_anon(f);
+	return f->vma->object ? fault_object(f) : map_new_page(f, NULL);
 }
 
 int handle_mm_fault(struct mm *mm, u64 addr, u32 access)
@@ -424,8 +411,8 @@ bool do_page_fault(struct trap_frame *tf, u64 addr)
 	struct mm *mm = current->mm;
 	int err = -EFAULT;
 
-	count_vm_event(PGFAULT);
-	this_cpu_add64(page_faults, 1);
+	count_vm_event(pgfault);
+	this_cpu_add64(stat.page_faults, 1);
 	if (tf->error & PF_RSVD)
 		return false;
 	if (trap_from_user(tf)) {

@@ -72,7 +72,7 @@ void zap_range(struct mm *mm, u64 start, u64 end)
 			flush_tlb_mm_range(mm, gather.start, gather.end, TLB_UNMAP);
 		for (i = 0; i < gather.nr; i++)
 			put_page(gather.pages[i]);
-		this_cpu_add64(tlb_stat[TLB_UNMAP].freed, gather.nr);
+		this_cpu_add64(stat.tlb[TLB_UNMAP].freed, gather.nr);
 	}
 	flush_tlb_batched_pending(mm);
 }

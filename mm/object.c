@@ -1,7 +1,7 @@
 /* object.c - memory objects, the page cache and the page lock (see object.h). */
 #include "mm/object.h"
 #include "arch/layout.h"
-#include "kernel/abi.h"
+#include "user/abi.h"
 #include "kernel/cpu.h"
 #include "kernel/errno.h"
 #include "kernel/ipc.h"
@@ -299,12 +299,12 @@ static int page_in(struct vm_object *object, u64 index, struct page *page)
 		page_set(page, PG_unevictable);
 		return 0;
 	}
-	count_vm_event(PGMAJFAULT);
+	count_vm_event(pgmajfault);
 	page_set(page, PG_io);
 	err = ipc_page_in(object->pager, object->cookie, index, data);
 	page_clear(page, PG_io);
 	if (!err)
-		count_vm_event(PGPGIN);
+		count_vm_event(pgpgin);
 	return err;
 }
 

@@ -48,7 +48,7 @@ bool out_of_memory(void)
 	pid = best.task->pid; /* it may be gone by now; then the kill below does nothing */
 	pr_err("out of memory: %lu of %lu pages free; ending process %u with %lu pages\n",
 	       nr_free_pages(), mem_total_pages, pid, best.rss);
-	count_vm_event(OOM_KILL);
+	count_vm_event(oom_kill);
 	task_kill(pid, SIGKILL);
 	return !thread_killed(current);
 }

@@ -62,8 +62,8 @@ static bool unmap_page(struct page *page, struct scan_control *sc)
 		tlb_ubc_gather(unmapped.cpus, unmapped.dirty);
 	if (unmapped.pinned || page_mapcount(page))
 		return false;
-	count_vm_event(UNMAPPED_PAGES);
-	count_vm_events(UNMAPPED_SHARERS, cpumask_weight(unmapped.cpus & ~CPU_BIT(smp_cpu_id())));
+	count_vm_event(unmapped_pages);
+	count_vm_events(unmapped_sharers, cpumask_weight(unmapped.cpus & ~CPU_BIT(smp_cpu_id())));
 	return true;
 }
 
@@ -107,7 +107,7 @@ static int page_out(struct page *page)
 	if (err)
 		page_set(page, PG_dirty);
 	else
-		count_vm_event(PGPGOUT);
+		count_vm_event(pgpgout);
 	return err;
 }
 
@@ -145,7 +145,7 @@ static void shrink_page(struct page *page, struct list_head *dirty, struct list_
 	enum page_fate fate = page_check_references(page, sc);
 
 	if (fate == PAGE_ACTIVATE && !page_test_set(page, PG_active))
-		count_vm_event(PGACTIVATE);
+		count_vm_event(pgactivate);
 	if (fate != PAGE_RECLAIM) {
 		unlock_page(page);
 		list_add(&page->lru, keep);
@@ -173,7 +173,7 @@ static unsigned shrink_inactive_list(struct scan_control *sc)
 	struct list_head dirty = LIST_HEAD_INIT(dirty);
 	unsigned scanned = lru_isolate(LRU_INACTIVE_FILE, SWAP_CLUSTER_MAX, &pages);
 
-	count_vm_events(PGSCAN, scanned);
+	count_vm_events(pgscan, scanned);
 	while (!list_empty(&pages)) {
 		struct page *page = list_first(&pages, struct page, lru);
 
@@ -203,7 +203,7 @@ static unsigned shrink_active_list(void)
 	struct page *page;
 	bool pinned;
 
-	count_vm_events(PGREFILL, scanned);
+	count_vm_events(pgrefill, scanned);
 	list_for_each(page, &pages, lru) {
 		if (trylock_page(page)) {
 			(void)page_referenced(page, &pinned);
@@ -211,7 +211,7 @@ static unsigned shrink_active_list(void)
 		}
 		page_clear(page, PG_active);
 	}
-	count_vm_events(PGDEACTIVATE, scanned);
+	count_vm_events(pgdeactivate, scanned);
 	lru_putback(&pages);
 	return scanned;
 }
@@ -263,7 +263,7 @@ bool try_to_free_pages(unsigned order)
 		current->flags |= PF_MEMALLOC;
 		reclaim_until(one_batch_freed, &sc);
 		current->flags &= ~PF_MEMALLOC;
-		count_vm_events(PGSTEAL_DIRECT, sc.freed);
+		count_vm_events(pgsteal_direct, sc.freed);
 	}
 	mutex_unlock(&direct_lock);
 	return sc.freed > 0 || nr_free_pages() >= wanted;
@@ -291,7 +291,7 @@ static void kswapd(void *arg)
 
 		wait_event(&kswapd_wait, below_low());
 		reclaim_until(above_high, &sc);
-		count_vm_events(PGSTEAL_KSWAPD, sc.freed);
+		count_vm_events(pgsteal_kswapd, sc.freed);
 		if (!sc.freed) /* nothing to take: let the allocators decide what to give up */
 			sleep_until(clock_ns() + 10 * NSEC_PER_MSEC);
 	}

@@ -148,7 +148,7 @@ static void execute_request(struct cpu *cpu, const struct tlb_request *req)
 		break;
 	}
 	if (flushed)
-		cpu->tlb_stat[req->reason].flushes++;
+		cpu->stat.tlb[req->reason].flushes++;
 }
 
 static void tlb_interrupt(struct trap_frame *tf)
@@ -162,7 +162,7 @@ static void tlb_interrupt(struct trap_frame *tf)
 	ASSERT(pending, "cpu%u took a flush interrupt that nobody asked for", cpu->id);
 	for_each_cpu(from, pending) {
 		struct tlb_request *req = &cpus[from].tlb.request;
-		struct tlb_counters *stat = &cpu->tlb_stat[req->reason];
+		struct tlb_counters *stat = &cpu->stat.tlb[req->reason];
 
 		execute_request(cpu, req);
 		if (first)
@@ -237,7 +237,7 @@ static void tlb_shootdown(struct tlb_request what, cpumask_t cpus_in_mask)
 	assert_may_wait_for_ipi();
 	preempt_disable();
 	self = this_cpu();
-	stat = &self->tlb_stat[what.reason];
+	stat = &self->stat.tlb[what.reason];
 	req = &self->tlb.request;
 	ASSERT(req->unacked == 0, "cpu%u reuses a request before CPUs %lx acknowledged it",
 	       self->id, req->unacked);

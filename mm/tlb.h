@@ -24,7 +24,7 @@
 #ifndef MM_TLB_H
 #define MM_TLB_H
 
-#include "kernel/abi.h"
+#include "user/abi.h"
 #include "kernel/cpumask.h"
 #include "kernel/types.h"
 #include "mm/mm.h"

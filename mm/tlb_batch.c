@@ -57,10 +57,10 @@ static struct tlbflush_unmap_batch *get_batch(void)
 		return self->tlb_ubc;
 	page = fail_allocation ? NULL : alloc_pages(0, GFP_NOWAIT | GFP_ZERO);
 	if (!page) {
-		count_vm_event(BATCH_ALLOC_FAILED);
+		count_vm_event(batch_alloc_failed);
 		return NULL;
 	}
-	count_vm_event(BATCH_ALLOCATED);
+	count_vm_event(batch_allocated);
 	self->tlb_ubc = phys_to_virt(page_to_phys(page));
 	return self->tlb_ubc;
 }
@@ -82,7 +82,7 @@ static void free_frame(struct page *page)
 {
 	page_clear(page, PG_limbo);
 	free_pages(page, 0);
-	this_cpu_add64(tlb_stat[TLB_RECLAIM].freed, 1);
+	this_cpu_add64(stat.tlb[TLB_RECLAIM].freed, 1);
 }
 
 unsigned tlb_ubc_add_frame(struct page *page)
@@ -113,7 +113,7 @@ unsigned try_to_unmap_flush(void)
 	if (!batch || !batch->flush_required)
 		return 0;
 	flush_tlb_cpus(batch->cpumask, TLB_RECLAIM);
-	count_vm_event(BATCH_FLUSHES);
+	count_vm_event(batch_flushes);
 	freed = batch->nr_pages;
 	for (i = 0; i < freed; i++)
 		free_frame(pfn_to_page(batch->pfns[i]));

@@ -5,7 +5,7 @@
 #ifndef MM_TLB_REQUEST_H
 #define MM_TLB_REQUEST_H
 
-#include "kernel/abi.h"
+#include "user/abi.h"
 #include "kernel/cpumask.h"
 #include "kernel/types.h"
 

@@ -100,7 +100,7 @@ static void show_vmstat(struct text *out)
 		{ "pgdeactivate", v.pgdeactivate },
 		{ "pgrefill", v.pgrefill },
 		{ "pgscan", v.pgscan },
-		{ "pgsteal", v.pgsteal },
+		{ "pgsteal", v.pgsteal_kswapd + v.pgsteal_direct },
 		{ "pgsteal_kswapd", v.pgsteal_kswapd },
 		{ "pgsteal_direct", v.pgsteal_direct },
 		{ "oom_kill", v.oom_kill },

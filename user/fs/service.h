@@ -1,5 +1,5 @@
 /*
- * service.h - answers one message of the kernel's file and pager protocols (kernel/abi.h).
+ * service.h - answers one message of the kernel's file and pager protocols (user/abi.h).
  */
 #ifndef USER_FS_SERVICE_H
 #define USER_FS_SERVICE_H

@@ -2,7 +2,7 @@
  * gather.h - the native system calls of Gather, as C functions.
  *
  * Every function returns what the kernel returned (>= 0), or -1 with errno set, like any Linux
- * call. On Linux all of them fail with ENOSYS. kernel/abi.h says what each call means.
+ * call. On Linux all of them fail with ENOSYS. user/abi.h says what each call means.
  */
 #ifndef USER_LIB_GATHER_H
 #define USER_LIB_GATHER_H
@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <sys/syscall.h>
 
-#include "kernel/abi.h"
+#include "user/abi.h"
 
 static inline int gather_handle_close(int handle)
 {

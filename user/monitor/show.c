@@ -126,7 +126,7 @@ bool command_mem(int argc, char **argv)
 	printf("  faults: %llu, of them %llu waited for a pager\n", (ull)v.pgfault,
 	       (ull)v.pgmajfault);
 	printf("  reclaim: %llu pages scanned, %llu taken (%llu in the background), %llu killed\n",
-	       (ull)v.pgscan, (ull)v.pgsteal, (ull)v.pgsteal_kswapd, (ull)v.oom_kill);
+	       (ull)v.pgscan, (ull)(v.pgsteal_kswapd + v.pgsteal_direct), (ull)v.pgsteal_kswapd, (ull)v.oom_kill);
 	printf("  batches: %llu allocated, %llu not to be had, %llu flushed\n",
 	       (ull)v.batch_allocated, (ull)v.batch_alloc_failed, (ull)v.batch_flushes);
 	return true;

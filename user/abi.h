@@ -156,15 +156,31 @@ struct info_task {
 	char name[27];
 };
 
+/* Event counters, with Linux's names where Linux has the event. The kernel's enum has this order. */
+#define VM_EVENTS(X)                                                                               \
+	X(pgfault)                                                                                 \
+	X(pgmajfault)     /* had to ask a pager */                                                 \
+	X(pgscan)         /* pages looked at by reclaim */                                         \
+	X(pgsteal_kswapd) /* pages freed by the background reclaimer */                            \
+	X(pgsteal_direct) /* pages freed by an allocating thread */                                \
+	X(pgactivate)                                                                              \
+	X(pgdeactivate)                                                                            \
+	X(pgrefill) /* active pages looked at */                                                   \
+	X(pgpgin)   /* pages asked from and given to pagers */                                     \
+	X(pgpgout)                                                                                 \
+	X(unmapped_pages)   /* pages whose last PTE reclaim cleared */                             \
+	X(unmapped_sharers) /* sum over them: other CPUs that may have held the translation */     \
+	X(batch_allocated)                                                                         \
+	X(batch_alloc_failed)                                                                      \
+	X(batch_flushes)                                                                           \
+	X(oom_kill)                                                                                \
+	X(unknown_syscalls)                                                                        \
+	X(cow_copies)
+
 struct info_vmstat {
-	abi_u64 pgfault, pgmajfault;
-	abi_u64 pgscan, pgsteal, pgsteal_kswapd, pgsteal_direct; /* pages */
-	abi_u64 pgactivate, pgdeactivate, pgrefill;
-	abi_u64 pgpgin, pgpgout; /* pages asked from and given to pagers */
-	abi_u64 unmapped_pages;  /* pages whose last PTE reclaim cleared */
-	abi_u64 unmapped_sharers; /* sum over them of other CPUs in the mask */
-	abi_u64 batch_allocated, batch_alloc_failed, batch_flushes;
-	abi_u64 oom_kill, unknown_syscalls, cow_copies;
+#define X(name) abi_u64 name;
+	VM_EVENTS(X)
+#undef X
 };
 
 /* ---- Control ------------------------------------------------------------------------------ */
