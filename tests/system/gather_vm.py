@@ -32,27 +32,33 @@ class GuestError(AssertionError):
     """Something the machine should have done did not happen."""
 
 
-def qemu_command(cmdline_option, cpus, mem, accel, iso, extra):
+def qemu_command(cmdline_option, cpus, mem, accel, iso, extra, debug_exit=True):
     command = [os.environ.get("QEMU", "qemu-system-x86_64"), "-machine", "pc", "-cpu", "max",
                "-smp", str(cpus), "-m", str(mem), "-cdrom", str(iso), "-display", "none",
-               "-no-reboot", "-serial", "stdio", "-net", "none",
-               "-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"]
+               "-no-reboot", "-serial", "stdio", "-net", "none"]
+    if debug_exit:
+        command += ["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"]
     if accel:
         command += ["-accel", accel if "," in accel else f"tcg,thread={accel}"]
     return command + cmdline_option + list(extra)
 
 
 class VM:
-    """One machine. accel: "single", "multi", or None for QEMU's default; cpus may be an -smp value."""
+    """One machine. accel: "single", "multi", or None for QEMU's default; cpus: any -smp value.
 
-    def __init__(self, cmdline="", cpus=8, mem=64, accel=None, iso=ISO, extra=(), stall=90,
-                 limit=600):
+    cmdline replaces the loader's command line; None leaves that one in force.
+    """
+
+    def __init__(self, cmdline="", cpus=8, mem=64, accel=None, iso=ISO, extra=(), debug_exit=True,
+                 stall=90, limit=600):
         self.stall, self.limit = stall, limit
         self.cmdline = cmdline
-        self._options = (cpus, mem, accel, iso, extra)
+        self._options = (cpus, mem, accel, iso, extra, debug_exit)
         self._directory = Path(tempfile.mkdtemp(prefix="gather-vm-"))
-        (self._directory / "cmdline").write_text(cmdline)
-        option = ["-fw_cfg", f"name=opt/gather/cmdline,file={self._directory}/cmdline"]
+        option = []
+        if cmdline is not None:
+            (self._directory / "cmdline").write_text(cmdline)
+            option = ["-fw_cfg", f"name=opt/gather/cmdline,file={self._directory}/cmdline"]
         self._text = ""
         self._position = 0
         self._last_output = time.monotonic()
@@ -117,12 +123,11 @@ class VM:
         self._process.stdin.write(text.encode())
         self._process.stdin.flush()
 
-    def command(self, line, done=r"^gather> "):
-        """Types a monitor command at the prompt; returns what it printed, up to the next prompt."""
+    def command(self, line):
+        """Types a monitor command at the prompt; returns its echo and output, to the next prompt."""
         begin = self._position
         self.send(line + "\r")
-        self.expect(re.escape(line.split()[-1]) + r".*\n")
-        self.expect(done)
+        self.expect(r"^gather> ")
         return self.console[begin:self._position]
 
     # ---- The end ---------------------------------------------------------------------------------
@@ -157,22 +162,19 @@ class VM:
         self._process.stdout.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 
-    @property
-    def directory(self):
-        """A directory that lives as long as the machine."""
-        return self._directory
-
     def reproduce(self):
         """The command line that does the same by hand."""
-        text = self.cmdline.replace(",", ",,")
-        option = ["-fw_cfg", f"name=opt/gather/cmdline,string={text}"] if text else []
+        option = []
+        if self.cmdline is not None:
+            text = self.cmdline.replace(",", ",,")
+            option = ["-fw_cfg", f"name=opt/gather/cmdline,string={text}"]
         return shlex.join(qemu_command(option, *self._options))
 
     def _fail(self, what, why):
         lines = self._text.splitlines()
         tail = "\n".join("    " + line for line in lines[-40:])
         raise GuestError(f"waited for {what}, but {why}\n"
-                         f"  command line: {self.cmdline or '(that of the ISO)'}\n"
+                         f"  command line: {self.cmdline if self.cmdline is not None else '(of the ISO)'}\n"
                          f"  the last {min(40, len(lines))} of {len(lines)} console lines:\n{tail}\n"
                          f"  to see it again: {self.reproduce()}")
 

@@ -1,0 +1,62 @@
+"""The tour: what each policy costs, within the bounds of 8 CPUs, and every page read right."""
+import pytest
+
+from gather_vm import PASS, VM
+
+PAGE, BATCH32, PFN, FULL = "page", "batch32", "pfn", "full"
+
+
+@pytest.fixture(scope="module")
+def tour():
+    with VM("run=tour", cpus=8, mem=64) as vm:
+        vm.wait_exit()
+        yield vm
+
+
+@pytest.fixture(scope="module")
+def figures(tour):
+    return {r["tlb"]: r for r in tour.results(exp="reclaim")}
+
+
+def test_it_passes_its_own_checks(tour):
+    assert tour.lines("tour: all checks passed"), tour.console
+    tour.finish(PASS)
+
+
+def test_all_four_policies_report(figures):
+    assert list(figures) == [PAGE, BATCH32, PFN, FULL]
+
+
+def test_every_page_was_right(tour, figures):
+    assert all(r["bad_pages"] == 0 for r in figures.values())
+    reads = tour.results(workload="lru-read")
+    assert len(reads) == 4 and all(r["bad_pages"] == 0 and r["procs"] == 8 for r in reads)
+
+
+def test_targets_per_page(figures):
+    per_page = {tlb: r["targets_per_page"] for tlb, r in figures.items()}
+    assert per_page[PAGE] >= 6
+    assert per_page[BATCH32] <= 0.23
+    assert per_page[PFN] <= 0.016
+
+
+def test_gains(figures):
+    per_page = {tlb: r["targets"] / r["pages"] for tlb, r in figures.items()}
+    assert per_page[PAGE] >= 25 * per_page[BATCH32]
+    assert per_page[BATCH32] >= 12 * per_page[PFN]
+
+
+def test_every_target_is_accounted_for(figures):
+    for r in figures.values():
+        assert r["taken"] + r["coalesced"] == r["targets"]
+        assert 0 < r["icr"] <= r["targets"]
+
+
+def test_what_was_unmapped_was_freed(figures):
+    for r in figures.values():
+        assert r["pages"] > 10000
+        assert r["freed"] >= r["pages"]
+
+
+def test_pages_were_shared_by_almost_all_cpus(figures):
+    assert all(r["sharers"] >= 6 for r in figures.values())
