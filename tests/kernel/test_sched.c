@@ -1,0 +1,132 @@
+/* test_sched.c - threads, priorities, wait queues, mutexes, sleeping. */
+#include "drivers/clock.h"
+#include "kernel/cpu.h"
+#include "kernel/errno.h"
+#include "kernel/mutex.h"
+#include "kernel/sched.h"
+#include "kernel/thread.h"
+#include "kernel/wait.h"
+#include "tests/kernel/ktest.h"
+
+static cpumask_t seen;
+
+static void note_cpu(u64 cpu)
+{
+	cpumask_set_atomic(&seen, (unsigned)cpu);
+}
+
+KTEST(every_cpu_runs_threads)
+{
+	seen = 0;
+	ktest_on_each_cpu(note_cpu);
+	KT_EXPECT(seen == cpu_online_mask, "%lx instead of %lx", seen, cpu_online_mask);
+}
+
+/* A mutex against lost updates, with a yield inside to make them likely. */
+static const struct lock_class test_class = {"test mutex", RANK_MMAP, false};
+static struct mutex test_mutex;
+static u64 guarded;
+
+static void add_guarded(u64 cpu)
+{
+	int i;
+
+	(void)cpu;
+	for (i = 0; i < 200; i++) {
+		u64 value;
+
+		mutex_lock(&test_mutex);
+		value = guarded;
+		if (i % 8 == 0)
+			sched_yield();
+		guarded = value + 1;
+		mutex_unlock(&test_mutex);
+	}
+}
+
+KTEST(mutex_excludes)
+{
+	mutex_init(&test_mutex, &test_class);
+	guarded = 0;
+	ktest_on_each_cpu(add_guarded);
+	KT_EXPECT(guarded == 200ul * cpus_online(), "%lu", guarded);
+}
+
+static struct wait_queue ping_queue;
+static u32 ping_turn, ping_done;
+
+static void ping(void *arg)
+{
+	u32 me = (u32)(u64)arg, i;
+
+	for (i = 0; i < 500; i++) {
+		wait_event(&ping_queue, READ_ONCE(ping_turn) % 2 == me);
+		WRITE_ONCE(ping_turn, ping_turn + 1);
+		wake_up_all(&ping_queue);
+	}
+	atomic_inc(&ping_done);
+	thread_exit();
+}
+
+KTEST(wake_ups_are_not_lost)
+{
+	wait_queue_init(&ping_queue);
+	ping_turn = ping_done = 0;
+	kthread_run("ping", ping, (void *)0, PRIO_USER);
+	kthread_run("pong", ping, (void *)1, PRIO_USER);
+	KT_WAIT_FOR(READ_ONCE(ping_done) == 2);
+	KT_EXPECT(ping_turn == 1000, "%u", ping_turn);
+}
+
+static u32 high_ran;
+
+static void set_high(void *arg)
+{
+	(void)arg;
+	WRITE_ONCE(high_ran, 1);
+	thread_exit();
+}
+
+KTEST(higher_priority_preempts_at_once)
+{
+	cpumask_t here = CPU_BIT(smp_cpu_id());
+	struct thread *t;
+
+	sched_set_affinity(current, here);
+	high_ran = 0;
+	t = thread_create("high", set_high, NULL, PRIO_RECLAIM, NULL, NULL);
+	KT_EXPECT(t != NULL);
+	sched_set_affinity(t, CPU_BIT(smp_cpu_id()));
+	thread_start(t);
+	KT_EXPECT(READ_ONCE(high_ran) == 1, "the starter went on first");
+	sched_set_affinity(current, CPUMASK_ALL);
+}
+
+KTEST(sleep_takes_its_time)
+{
+	u64 start = clock_ns(), end = start + 20 * NSEC_PER_MSEC;
+
+	KT_EXPECT(sleep_until(end) == 0);
+	KT_EXPECT(clock_ns() >= end, "%lu ns early", end - clock_ns());
+}
+
+static u32 interrupted;
+
+static void sleep_killably(void *arg)
+{
+	(void)arg;
+	WRITE_ONCE(interrupted, sleep_until(clock_ns() + 3600 * NSEC_PER_SEC) == -EINTR ? 2 : 1);
+	thread_exit();
+}
+
+KTEST(a_kill_wakes_a_killable_sleeper)
+{
+	struct thread *t = thread_create("sleeper", sleep_killably, NULL, PRIO_USER, NULL, NULL);
+
+	interrupted = 0;
+	thread_start(t);
+	sleep_until(clock_ns() + 5 * NSEC_PER_MSEC);
+	thread_kill(t, 9);
+	KT_WAIT_FOR(READ_ONCE(interrupted));
+	KT_EXPECT(interrupted == 2);
+}
