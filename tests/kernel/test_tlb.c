@@ -12,6 +12,7 @@
 #include "kernel/errno.h"
 #include "kernel/sched.h"
 #include "kernel/thread.h"
+#include "kernel/wait.h"
 #include "mm/mm.h"
 #include "mm/page_alloc.h"
 #include "mm/tlb.h"
@@ -27,6 +28,8 @@ static u32 phase, arrived, ended, wrong;
 static u64 expected[2];
 static bool faults[2];
 static bool writes; /* phase 1 tries to write instead */
+static bool sleepy; /* readers sleep between the phases: their CPUs are idle and lazy */
+static struct wait_queue phase_queue;
 
 static void look(u32 when)
 {
@@ -42,6 +45,8 @@ static void reader(void *arg)
 	sched_set_affinity(current, CPU_BIT((u64)arg));
 	look(0); /* the translation is in this CPU's TLB now */
 	atomic_inc(&arrived);
+	if (sleepy)
+		wait_event(&phase_queue, READ_ONCE(phase));
 	while (READ_ONCE(phase) == 0)
 		cpu_relax(); /* busy: the CPU is not lazy and must be interrupted */
 	look(1);
@@ -74,13 +79,15 @@ static void begin(void)
 	test_mm = mm_create(false);
 	address = (u64)mm_map(test_mm, 0, 4 * PAGE_SIZE, RW, NULL, 0, NULL, false);
 	mm_switch_current(test_mm);
-	faults[0] = faults[1] = writes = false;
+	faults[0] = faults[1] = writes = sleepy = false;
+	wait_queue_init(&phase_queue);
 	expected[0] = expected[1] = 0;
 }
 
 static void finish(unsigned readers)
 {
 	WRITE_ONCE(phase, 1);
+	wake_up_all(&phase_queue);
 	KT_WAIT_FOR(READ_ONCE(ended) == readers);
 	KT_EXPECT(wrong == 0, "%u of %u CPUs saw what they must not see", wrong, readers);
 	mm_switch_current(NULL);
@@ -160,26 +167,32 @@ KTEST(copy_on_write_reaches_every_cpu)
 	mm_put(child);
 }
 
+static unsigned lazy_on_test_mm(void)
+{
+	unsigned cpu, n = 0;
+
+	for_each_online_cpu(cpu)
+		n += READ_ONCE(cpus[cpu].tlb.lazy) && READ_ONCE(cpus[cpu].tlb.loaded_mm) == test_mm;
+	return n;
+}
+
 KTEST(lazy_cpus_are_skipped_and_catch_up)
 {
 	u64 lazy, targets;
 	unsigned n;
 
-	if (cpus_online() == 1)
-		return;
 	begin();
 	KT_EXPECT(put_user_u32(address, 0) == 0);
-	faults[1] = true;
+	faults[1] = sleepy = true;
 	n = start_readers();
-	/* A reader that sleeps leaves its CPU idle, on this address space's CR3. */
-	mm_switch_current(NULL);
-	sleep_until(clock_ns() + NSEC_PER_MSEC);
-	mm_switch_current(test_mm);
+	KT_WAIT_FOR(lazy_on_test_mm() == n); /* all asleep, their CPUs idle on this CR3 */
 	targets = TOTAL(targets);
 	lazy = TOTAL(lazy);
 	KT_EXPECT(mm_unmap(test_mm, address, PAGE_SIZE) == 0);
-	KT_EXPECT(TOTAL(targets) - targets + TOTAL(lazy) - lazy == n);
-	finish(n);
+	KT_EXPECT(TOTAL(targets) == targets, "%lu idle CPUs were interrupted",
+		  TOTAL(targets) - targets);
+	KT_EXPECT(TOTAL(lazy) - lazy == n, "%lu of %u skipped", TOTAL(lazy) - lazy, n);
+	finish(n); /* each wakes and must not find the old page */
 }
 
 /* All CPUs flush at the same time: requests meet, coalesce, and none is lost. */
