@@ -13,26 +13,10 @@ enum tag_type {
 	TAG_ACPI_NEW = 15,
 };
 
-struct info_header {
-	u32 total_size, reserved;
-};
-
-struct tag {
-	u32 type, size; /* size: of the tag with this header, without padding */
-};
-
-struct mmap_tag {
-	u32 entry_size, entry_version;
-};
-
-struct mmap_entry {
-	u64 base, len;
-	u32 type, reserved;
-};
-
-struct module_tag {
-	u32 start, end; /* the string follows */
-};
+#define TAG_HEADER     8 /* type and size, which counts the header but no padding */
+#define MMAP_ENTRIES   8 /* behind the size of one and a version, in the tag's body */
+#define MMAP_ENTRY_MIN 24
+#define MODULE_NAME    8 /* behind start and end */
 
 /* A string that its writer may have left without end. */
 static void copy_string(char *dst, size_t size, const void *src, size_t len)
@@ -43,119 +27,87 @@ static void copy_string(char *dst, size_t size, const void *src, size_t len)
 	dst[n] = '\0';
 }
 
-static int add_mem(struct boot_info *out, const struct mmap_entry *e)
+static int add_mem(struct boot_info *out, u64 base, u64 len, u32 type)
 {
-	if (e->base + e->len < e->base)
+	if (base + len < base)
 		return -EINVAL;
-	if (e->len == 0)
-		return 0;
-	if (out->nr_mem == BOOT_MAX_MEM) {
+	if (out->nr_mem == BOOT_MAX_MEM)
 		out->nr_dropped++;
-		return 0;
-	}
-	out->mem[out->nr_mem++] = (struct boot_mem){ e->base, e->len, e->type };
+	else if (len)
+		out->mem[out->nr_mem++] = (struct boot_mem){ base, len, type };
 	return 0;
 }
 
-static int parse_mmap(struct boot_info *out, const u8 *body, size_t len)
+static int parse_mmap(struct boot_info *out, struct bytes body)
 {
-	struct mmap_tag head;
+	size_t size = bytes_le(body, 0, 4);
 
-	if (len < sizeof(head))
+	if (size < MMAP_ENTRY_MIN)
 		return -EINVAL;
-	memcpy(&head, body, sizeof(head));
-	if (head.entry_size < sizeof(struct mmap_entry))
-		return -EINVAL;
-	for (size_t at = sizeof(head); len - at >= head.entry_size; at += head.entry_size) {
-		struct mmap_entry e;
-
-		memcpy(&e, body + at, sizeof(e));
-		if (add_mem(out, &e) < 0)
+	for (size_t at = MMAP_ENTRIES; at + size <= body.len; at += size)
+		if (add_mem(out, bytes_le(body, at, 8), bytes_le(body, at + 8, 8),
+			    (u32)bytes_le(body, at + 16, 4)) < 0)
 			return -EINVAL;
-	}
 	return 0;
 }
 
-static int parse_module(struct boot_info *out, const u8 *body, size_t len)
+static int parse_module(struct boot_info *out, struct bytes body)
 {
-	struct module_tag head;
-	struct boot_mod *mod;
+	struct boot_mod mod = { bytes_le(body, 0, 4), bytes_le(body, 4, 4), "" };
 
-	if (len < sizeof(head))
+	if (body.len < MODULE_NAME || mod.start > mod.end)
 		return -EINVAL;
-	memcpy(&head, body, sizeof(head));
-	if (head.start > head.end)
-		return -EINVAL;
-	if (out->nr_mods == BOOT_MAX_MODS) {
+	copy_string(mod.name, sizeof(mod.name), body.data + MODULE_NAME, body.len - MODULE_NAME);
+	if (out->nr_mods == BOOT_MAX_MODS)
 		out->nr_dropped++;
-		return 0;
-	}
-	mod = &out->mod[out->nr_mods++];
-	mod->start = head.start;
-	mod->end = head.end;
-	copy_string(mod->name, sizeof(mod->name), body + sizeof(head), len - sizeof(head));
+	else
+		out->mod[out->nr_mods++] = mod;
 	return 0;
 }
 
 /* The new tag has the longer root pointer; whichever comes first, the longer one stays. */
-static void parse_rsdp(struct boot_info *out, const u8 *body, size_t len, size_t wanted)
+static void parse_rsdp(struct boot_info *out, struct bytes body, u32 wanted)
 {
-	if (len < wanted || out->rsdp_len >= wanted)
+	if (body.len < wanted || out->rsdp_len >= wanted)
 		return;
-	memcpy(out->rsdp, body, wanted);
-	out->rsdp_len = (u32)wanted;
+	memcpy(out->rsdp, body.data, wanted);
+	out->rsdp_len = wanted;
 }
 
-static int parse_tag(struct boot_info *out, u32 type, const u8 *body, size_t len)
+static int parse_tag(struct boot_info *out, enum tag_type type, struct bytes body)
 {
 	switch (type) {
-	case TAG_CMDLINE:
-		copy_string(out->cmdline, sizeof(out->cmdline), body, len);
-		return 0;
-	case TAG_LOADER:
-		copy_string(out->loader, sizeof(out->loader), body, len);
-		return 0;
-	case TAG_MODULE:
-		return parse_module(out, body, len);
-	case TAG_MMAP:
-		return parse_mmap(out, body, len);
-	case TAG_ACPI_OLD:
-		parse_rsdp(out, body, len, 20);
-		return 0;
-	case TAG_ACPI_NEW:
-		parse_rsdp(out, body, len, 36);
-		return 0;
-	default:
-		return 0;
+	case TAG_CMDLINE: copy_string(out->cmdline, BOOT_CMDLINE_MAX, body.data, body.len); break;
+	case TAG_LOADER: copy_string(out->loader, sizeof(out->loader), body.data, body.len); break;
+	case TAG_MODULE: return parse_module(out, body);
+	case TAG_MMAP: return parse_mmap(out, body);
+	case TAG_ACPI_OLD: parse_rsdp(out, body, 20); break;
+	case TAG_ACPI_NEW: parse_rsdp(out, body, 36); break;
+	default: break;
 	}
+	return 0;
 }
 
 int multiboot2_parse(const void *mbi, size_t max, struct boot_info *out)
 {
-	const u8 *base = mbi;
-	struct info_header head;
-	size_t at = sizeof(head);
+	struct bytes all = { mbi, max };
+	size_t size;
 
 	memset(out, 0, sizeof(*out));
-	if (max < sizeof(head))
+	all.len = bytes_le(all, 0, 4);
+	if (all.len > max)
 		return -EINVAL;
-	memcpy(&head, base, sizeof(head));
-	if (head.total_size < sizeof(head) || head.total_size > max)
-		return -EINVAL;
-	for (;;) {
-		struct tag tag;
-		size_t left = head.total_size - at;
+	for (size_t at = TAG_HEADER;; at += ALIGN_UP(size, 8)) {
+		enum tag_type type = bytes_le(all, at, 4);
+		struct bytes body;
 
-		if (left < sizeof(tag))
-			return -EINVAL; /* no end tag */
-		memcpy(&tag, base + at, sizeof(tag));
-		if (tag.size < sizeof(tag) || tag.size > left)
+		size = bytes_le(all, at + 4, 4);
+		if (size < TAG_HEADER || size > all.len - at)
+			return -EINVAL; /* or there is no end tag */
+		if (type == TAG_END)
+			return out->nr_mem ? 0 : -ENODATA;
+		body = (struct bytes){ all.data + at + TAG_HEADER, size - TAG_HEADER };
+		if (parse_tag(out, type, body) < 0)
 			return -EINVAL;
-		if (tag.type == TAG_END)
-			break;
-		if (parse_tag(out, tag.type, base + at + sizeof(tag), tag.size - sizeof(tag)) < 0)
-			return -EINVAL;
-		at += MIN(ALIGN_UP((size_t)tag.size, 8), left);
 	}
-	return out->nr_mem ? 0 : -ENODATA;
 }

@@ -1,5 +1,5 @@
 /*
- * exit.h - ends the run with a code the harness can see.
+ * exit.h - ends the run with a code the harness can see, or restarts the machine.
  */
 #ifndef GATHER_EXIT_H
 #define GATHER_EXIT_H
@@ -13,7 +13,10 @@ enum exit_code {
 	EXIT_PANIC = 0x12, /* status 37 */
 };
 
-/* Debug-exit device, else ACPI power off, else halt. Any context. */
+/* Debug-exit device, else ACPI power off (the S5 state), else halt. Any context. */
 void __noreturn exit_machine(enum exit_code code);
+
+/* By the ACPI reset register, else the keyboard controller, else halt. Any context. */
+void __noreturn machine_reboot(void);
 
 #endif

@@ -12,18 +12,14 @@
 #define MAX_FILES     256 /* QEMU has a few dozen */
 
 struct fw_cfg_file {
-	u32 size; /* big-endian, like select */
+	u32 size;
 	u16 select, reserved;
 	char name[56];
 };
 
-static void select(u16 key)
+static void read_item(u16 key, void *buf, size_t len)
 {
 	outw(FW_CFG_SELECTOR, key);
-}
-
-static void read_bytes(void *buf, size_t len)
-{
 	for (u8 *p = buf; len > 0; len--)
 		*p++ = inb(FW_CFG_DATA);
 }
@@ -32,38 +28,30 @@ static bool present(void)
 {
 	char signature[4];
 
-	select(KEY_SIGNATURE);
-	read_bytes(signature, sizeof(signature));
+	read_item(KEY_SIGNATURE, signature, sizeof(signature));
 	return memcmp(signature, "QEMU", 4) == 0;
-}
-
-static int find(const char *name, struct fw_cfg_file *file)
-{
-	u32 count;
-
-	select(KEY_DIRECTORY);
-	read_bytes(&count, sizeof(count));
-	count = MIN(__builtin_bswap32(count), MAX_FILES);
-	while (count-- > 0) {
-		read_bytes(file, sizeof(*file));
-		if (strncmp(file->name, name, sizeof(file->name)) == 0)
-			return 0;
-	}
-	return -ENOENT;
 }
 
 int fw_cfg_read_string(const char *name, char *buf, size_t size)
 {
-	struct fw_cfg_file file;
-	size_t len;
+	static struct {
+		u32 count; /* big-endian, as all of it */
+		struct fw_cfg_file file[MAX_FILES];
+	} directory;
+	u32 count;
 
 	if (!present())
 		return -ENODEV;
-	if (find(name, &file) < 0)
-		return -ENOENT;
-	len = __builtin_bswap32(file.size);
-	select(__builtin_bswap16(file.select));
-	read_bytes(buf, MIN(len, size - 1));
-	buf[MIN(len, size - 1)] = '\0';
-	return (int)MIN(len, INT32_MAX);
+	read_item(KEY_DIRECTORY, &directory, sizeof(directory));
+	count = MIN(__builtin_bswap32(directory.count), MAX_FILES);
+	for (const struct fw_cfg_file *f = directory.file; f < directory.file + count; f++) {
+		size_t len = __builtin_bswap32(f->size);
+
+		if (strncmp(f->name, name, sizeof(f->name)) != 0)
+			continue;
+		memset(buf, 0, size);
+		read_item(__builtin_bswap16(f->select), buf, MIN(len, size - 1));
+		return (int)MIN(len, INT32_MAX);
+	}
+	return -ENOENT;
 }

@@ -29,21 +29,17 @@ static size_t word_length(const char *s)
 	return n;
 }
 
-/* The last word that is `key` or `key=...`, behind the key; NULL if there is none. */
+/* What follows the key in the last word that is `key` or `key=...`; NULL if there is none. */
 static const char *find(const char *key, bool with_value)
 {
 	size_t key_len = strlen(key);
 	const char *found = NULL;
 
-	for (const char *s = cmdline; *s;) {
-		size_t len = word_length(s);
+	for (const char *s = cmdline; *s; s += MAX(word_length(s), 1UL)) {
+		char end = strncmp(s, key, key_len) == 0 ? s[key_len] : 'x';
 
-		if (len >= key_len && strncmp(s, key, key_len) == 0 &&
-		    (s[key_len] == '=' || (len == key_len && !with_value)))
+		if (end == '=' || (!with_value && (!end || is_blank(end))))
 			found = s + key_len;
-		s += len;
-		while (is_blank(*s))
-			s++;
 	}
 	return found;
 }
@@ -56,20 +52,12 @@ bool cmdline_has(const char *key)
 int cmdline_get(const char *key, char *buf, size_t size)
 {
 	const char *value = find(key, true);
-	size_t len, fits;
+	size_t len = value ? word_length(++value) : 0;
 
-	if (size > 0)
-		buf[0] = '\0';
+	strlcpy(buf, value ? value : "", MIN(size, len + 1));
 	if (!value)
 		return -ENOENT;
-	value++;
-	len = word_length(value);
-	if (size == 0)
-		return -E2BIG;
-	fits = MIN(len, size - 1);
-	memcpy(buf, value, fits);
-	buf[fits] = '\0';
-	return fits < len ? -E2BIG : (int)len;
+	return len < size ? (int)len : -E2BIG;
 }
 
 int cmdline_get_u64(const char *key, u64 *value)
@@ -77,7 +65,7 @@ int cmdline_get_u64(const char *key, u64 *value)
 	char text[32];
 	int len = cmdline_get(key, text, sizeof(text));
 
-	if (len == -E2BIG)
-		return -EINVAL;
-	return len < 0 ? len : parse_u64(text, value);
+	if (len < 0)
+		return len == -E2BIG ? -EINVAL : len;
+	return parse_u64(text, value);
 }

@@ -17,15 +17,8 @@ void *memcpy(void *restrict dst, const void *restrict src, size_t n)
 	char *to = dst;
 	const char *from = src;
 
-	for (; n >= 4 * WORD; n -= 4 * WORD, to += 4 * WORD, from += 4 * WORD) {
-		word_t *d = (word_t *)to;
-		const word_t *s = (const word_t *)from;
-
-		d[0] = s[0];
-		d[1] = s[1];
-		d[2] = s[2];
-		d[3] = s[3];
-	}
+	for (; n >= WORD; n -= WORD, to += WORD, from += WORD)
+		*(word_t *)to = *(const word_t *)from;
 	while (n-- > 0)
 		*to++ = *from++;
 	return dst;
@@ -36,29 +29,19 @@ void *memmove(void *dst, const void *src, size_t n)
 	char *to = dst;
 	const char *from = src;
 
-	if (to <= from || to >= from + n) {
-		for (size_t i = 0; i < n; i++)
-			to[i] = from[i];
-	} else {
-		while (n-- > 0)
-			to[n] = from[n];
-	}
+	for (size_t i = 0; to <= from && i < n; i++)
+		to[i] = from[i];
+	while (to > from && n-- > 0)
+		to[n] = from[n];
 	return dst;
 }
 
 void *memset(void *dst, int byte, size_t n)
 {
 	char *to = dst;
-	u64 pattern = (u8)byte * 0x0101010101010101UL;
 
-	for (; n >= 4 * WORD; n -= 4 * WORD, to += 4 * WORD) {
-		word_t *d = (word_t *)to;
-
-		d[0] = pattern;
-		d[1] = pattern;
-		d[2] = pattern;
-		d[3] = pattern;
-	}
+	for (; n >= WORD; n -= WORD, to += WORD)
+		*(word_t *)to = (u8)byte * 0x0101010101010101UL;
 	while (n-- > 0)
 		*to++ = (char)byte;
 	return dst;
@@ -74,15 +57,6 @@ int memcmp(const void *a, const void *b, size_t n)
 	return 0;
 }
 
-size_t strlen(const char *s)
-{
-	size_t n = 0;
-
-	while (s[n])
-		n++;
-	return n;
-}
-
 size_t strnlen(const char *s, size_t max)
 {
 	size_t n = 0;
@@ -90,6 +64,11 @@ size_t strnlen(const char *s, size_t max)
 	while (n < max && s[n])
 		n++;
 	return n;
+}
+
+size_t strlen(const char *s)
+{
+	return strnlen(s, SIZE_MAX);
 }
 
 int strncmp(const char *a, const char *b, size_t n)
@@ -103,14 +82,6 @@ int strncmp(const char *a, const char *b, size_t n)
 int strcmp(const char *a, const char *b)
 {
 	return strncmp(a, b, SIZE_MAX);
-}
-
-char *strchr(const char *s, int c)
-{
-	for (; *s != (char)c; s++)
-		if (!*s)
-			return NULL;
-	return (char *)s;
 }
 
 size_t strlcpy(char *dst, const char *src, size_t size)
@@ -135,21 +106,20 @@ static unsigned digit_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10u : 99;
 }
 
-static int suffix_shift(char c)
+static unsigned suffix_shift(char c)
 {
-	switch (c) {
-	case 'k': case 'K': return 10;
-	case 'm': case 'M': return 20;
-	case 'g': case 'G': return 30;
+	switch (c | 0x20) {
+	case 'k': return 10;
+	case 'm': return 20;
+	case 'g': return 30;
 	default: return 0;
 	}
 }
 
 int parse_u64(const char *s, u64 *value)
 {
-	unsigned base = 10;
+	unsigned base = 10, shift;
 	u64 v = 0;
-	int shift;
 
 	if (s[0] == '0' && (s[1] | 0x20) == 'x') {
 		base = 16;
@@ -162,12 +132,17 @@ int parse_u64(const char *s, u64 *value)
 		    __builtin_add_overflow(v, digit_value(*s), &v))
 			return -ERANGE;
 	shift = suffix_shift(*s);
-	if (shift)
-		s++;
-	if (*s)
+	if (s[shift != 0])
 		return -EINVAL;
-	if (v << shift >> shift != v)
-		return -ERANGE;
 	*value = v << shift;
-	return 0;
+	return *value >> shift == v ? 0 : -ERANGE;
+}
+
+u64 bytes_le(struct bytes b, size_t at, size_t n)
+{
+	u64 value = 0;
+
+	if (at <= b.len && n <= b.len - at)
+		memcpy(&value, b.data + at, n);
+	return value;
 }

@@ -1,5 +1,5 @@
 /*
- * lib.h - memory and string functions with the C library's contracts, and number parsing.
+ * lib.h - memory and string functions with the C library's contracts, and reading numbers.
  *
  * Pure C: no locks, no context rules. The compiler may call memcpy, memset, memmove and memcmp on
  * its own.
@@ -20,7 +20,6 @@
 #define strnlen gather_strnlen
 #define strcmp  gather_strcmp
 #define strncmp gather_strncmp
-#define strchr  gather_strchr
 #define strlcpy gather_strlcpy
 #endif
 
@@ -33,7 +32,6 @@ size_t strlen(const char *s);
 size_t strnlen(const char *s, size_t max);
 int strcmp(const char *a, const char *b);
 int strncmp(const char *a, const char *b, size_t n);
-char *strchr(const char *s, int c);
 
 /* Copies and always terminates if size > 0; returns strlen(src): >= size means it was cut. */
 size_t strlcpy(char *dst, const char *src, size_t size);
@@ -43,5 +41,14 @@ size_t strlcpy(char *dst, const char *src, size_t size);
  * 2^30. Returns 0, -EINVAL (no digits, trailing text) or -ERANGE (does not fit).
  */
 int parse_u64(const char *s, u64 *value);
+
+/* Bytes that came from outside: nobody has checked anything but that they can be read. */
+struct bytes {
+	const u8 *data;
+	size_t len;
+};
+
+/* The little-endian number in the n bytes (at most 8) at `at`; 0 if they are not all there. */
+u64 bytes_le(struct bytes b, size_t at, size_t n);
 
 #endif

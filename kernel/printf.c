@@ -2,15 +2,17 @@
 
 #include "kernel/lib.h"
 
+#define NUMBER_MAX 32 /* digits, sign and leading zeros of one number */
+
 struct out {
 	char *buf;
 	size_t size, len; /* len counts what would have been written */
+	va_list args;
 };
 
 struct spec {
-	bool left, zero, plus, space, alt;
-	int width, precision; /* precision < 0: none given */
-	int length;	      /* -2 hh, -1 h, 0 int, 1 and more 64 bits */
+	bool left, zero, is_long;
+	size_t width;
 };
 
 static void put(struct out *o, char c)
@@ -20,179 +22,109 @@ static void put(struct out *o, char c)
 	o->len++;
 }
 
-static void put_repeated(struct out *o, char c, int n)
+static void put_text(struct out *o, const struct spec *s, const char *text, size_t len)
 {
-	while (n-- > 0)
-		put(o, c);
-}
-
-/* prefix, zeros and digits are kept together; blanks pad on one side. */
-static void put_padded(struct out *o, const struct spec *s, const char *prefix, int zeros,
-		       const char *text, int len)
-{
-	int prefix_len = (int)strlen(prefix);
-	int pad = s->width - prefix_len - zeros - len;
-
-	if (!s->left)
-		put_repeated(o, ' ', pad);
-	while (*prefix)
-		put(o, *prefix++);
-	put_repeated(o, '0', zeros);
-	for (int i = 0; i < len; i++)
+	for (size_t n = len; !s->left && n < s->width; n++)
+		put(o, ' ');
+	for (size_t i = 0; i < len; i++)
 		put(o, text[i]);
-	if (s->left)
-		put_repeated(o, ' ', pad);
+	for (size_t n = len; s->left && n < s->width; n++)
+		put(o, ' ');
 }
 
-static void put_number(struct out *o, const struct spec *s, u64 value, unsigned base, bool upper,
-		       const char *prefix)
+static void put_number(struct out *o, const struct spec *s, u64 value, unsigned base, bool negative)
 {
-	const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
-	char text[24];
-	int pos = sizeof(text), len, zeros;
+	char text[NUMBER_MAX];
+	size_t len = 0, min = s->zero && !s->left ? MIN(s->width, NUMBER_MAX) : 0;
 
-	for (u64 v = value; v; v /= base)
-		text[--pos] = digits[v % base];
-	if (value == 0 && s->precision != 0)
-		text[--pos] = '0';
-	len = (int)sizeof(text) - pos;
-	zeros = MAX(s->precision - len, 0);
-	if (s->zero && !s->left && s->precision < 0)
-		zeros = MAX(s->width - len - (int)strlen(prefix), 0);
-	put_padded(o, s, prefix, zeros, text + pos, len);
+	do {
+		text[NUMBER_MAX - ++len] = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value || len + negative < min);
+	if (negative)
+		text[NUMBER_MAX - ++len] = '-';
+	put_text(o, s, text + NUMBER_MAX - len, len);
 }
 
-static s64 signed_arg(const struct spec *s, va_list *args)
+static void put_signed(struct out *o, const struct spec *s)
 {
-	switch (s->length) {
-	case -2: return (signed char)va_arg(*args, int);
-	case -1: return (short)va_arg(*args, int);
-	case 0: return va_arg(*args, int);
-	default: return va_arg(*args, long);
-	}
+	s64 value = s->is_long ? va_arg(o->args, long) : va_arg(o->args, int);
+
+	put_number(o, s, value < 0 ? -(u64)value : (u64)value, 10, value < 0);
 }
 
-static u64 unsigned_arg(const struct spec *s, va_list *args)
+static void put_unsigned(struct out *o, const struct spec *s, unsigned base)
 {
-	switch (s->length) {
-	case -2: return (u8)va_arg(*args, int);
-	case -1: return (u16)va_arg(*args, int);
-	case 0: return va_arg(*args, unsigned);
-	default: return va_arg(*args, unsigned long);
-	}
+	put_number(o, s, s->is_long ? va_arg(o->args, u64) : va_arg(o->args, u32), base, false);
 }
 
-static void put_signed(struct out *o, const struct spec *s, va_list *args)
+static void put_string(struct out *o, const struct spec *s)
 {
-	s64 value = signed_arg(s, args);
-	u64 magnitude = value < 0 ? -(u64)value : (u64)value;
+	const char *text = va_arg(o->args, const char *);
 
-	put_number(o, s, magnitude, 10, false,
-		   value < 0 ? "-" : s->plus ? "+" : s->space ? " " : "");
-}
-
-static void put_string(struct out *o, const struct spec *s, const char *text)
-{
 	if (!text)
 		text = "(null)";
-	put_padded(o, s, "", 0, text,
-		   (int)strnlen(text, s->precision < 0 ? SIZE_MAX : (size_t)s->precision));
+	put_text(o, s, text, strlen(text));
 }
 
-static void put_hex_or_octal(struct out *o, const struct spec *s, char conversion, va_list *args)
+static void put_char(struct out *o, const struct spec *s)
 {
-	u64 value = unsigned_arg(s, args);
-	const char *prefix = "";
+	char c = (char)va_arg(o->args, int);
 
-	if (s->alt && value)
-		prefix = conversion == 'x' ? "0x" : conversion == 'X' ? "0X" : "0";
-	put_number(o, s, value, conversion == 'o' ? 8 : 16, conversion == 'X', prefix);
-}
-
-static const char *parse_flags(const char *f, struct spec *s)
-{
-	for (;; f++) {
-		switch (*f) {
-		case '-': s->left = true; break;
-		case '0': s->zero = true; break;
-		case '+': s->plus = true; break;
-		case ' ': s->space = true; break;
-		case '#': s->alt = true; break;
-		default: return f;
-		}
-	}
-}
-
-static const char *parse_count(const char *f, int *count, va_list *args)
-{
-	if (*f == '*') {
-		*count = va_arg(*args, int);
-		return f + 1;
-	}
-	for (*count = 0; *f >= '0' && *f <= '9'; f++)
-		if (*count < 10000)
-			*count = *count * 10 + (*f - '0');
-	return f;
+	put_text(o, s, &c, 1);
 }
 
 /* Everything between % and the conversion letter, to which the result points. */
-static const char *parse_spec(const char *f, struct spec *s, va_list *args)
+static const char *parse_spec(const char *f, struct spec *s)
 {
-	f = parse_flags(f, s);
-	f = parse_count(f, &s->width, args);
-	if (s->width < 0) {
-		s->left = true;
-		s->width = -s->width;
+	for (; *f == '-' || *f == '0'; f++) {
+		s->left |= *f == '-';
+		s->zero |= *f == '0';
 	}
-	if (*f == '.')
-		f = parse_count(f + 1, &s->precision, args);
-	for (; *f == 'l' || *f == 'z' || *f == 'h'; f++)
-		s->length += *f == 'h' ? -1 : 1;
+	for (; *f >= '0' && *f <= '9'; f++)
+		s->width = MIN(s->width * 10 + (size_t)(*f - '0'), 1000);
+	for (; *f == 'l' || *f == 'z'; f++)
+		s->is_long = true;
 	return f;
 }
 
-/* One conversion; false if it is not known. */
-static bool convert(struct out *o, const struct spec *s, char conversion, va_list *args)
+/* One conversion; an unknown one prints its letter and takes no argument. */
+static void convert(struct out *o, struct spec *s, char conversion)
 {
-	char c;
-
 	switch (conversion) {
-	case 'd': case 'i': put_signed(o, s, args); return true;
-	case 'u': put_number(o, s, unsigned_arg(s, args), 10, false, ""); return true;
-	case 'x': case 'X': case 'o': put_hex_or_octal(o, s, conversion, args); return true;
-	case 'p': put_number(o, s, (u64)va_arg(*args, void *), 16, false, "0x"); return true;
-	case 's': put_string(o, s, va_arg(*args, const char *)); return true;
-	case 'c':
-		c = (char)va_arg(*args, int);
-		put_padded(o, s, "", 0, &c, 1);
-		return true;
-	case '%': put(o, '%'); return true;
-	default: return false;
+	case 'd': put_signed(o, s); break;
+	case 'u': put_unsigned(o, s, 10); break;
+	case 'x': put_unsigned(o, s, 16); break;
+	case 's': put_string(o, s); break;
+	case 'c': put_char(o, s); break;
+	case 'p':
+		s->is_long = true;
+		put(o, '0');
+		put(o, 'x');
+		put_unsigned(o, s, 16);
+		break;
+	default: put(o, conversion);
 	}
 }
 
 int vsnprintf(char *buf, size_t size, const char *fmt, va_list args)
 {
-	struct out o = { buf, size, 0 };
-	va_list ap;
+	struct out o = { .buf = buf, .size = size };
 
-	va_copy(ap, args);
-	while (*fmt) {
-		struct spec s = { .precision = -1 };
-		const char *start = fmt++;
+	va_copy(o.args, args);
+	for (; *fmt; fmt++) {
+		struct spec s = { 0 };
 
-		if (*start != '%') {
-			put(&o, *start);
+		if (*fmt != '%') {
+			put(&o, *fmt);
 			continue;
 		}
-		fmt = parse_spec(fmt, &s, &ap);
-		if (convert(&o, &s, *fmt, &ap))
-			fmt++;
-		else
-			while (start < fmt)
-				put(&o, *start++);
+		fmt = parse_spec(fmt + 1, &s);
+		if (!*fmt)
+			break;
+		convert(&o, &s, *fmt);
 	}
-	va_end(ap);
+	va_end(o.args);
 	if (size > 0)
 		buf[MIN(o.len, size - 1)] = '\0';
 	return (int)o.len;
@@ -207,15 +139,4 @@ int snprintf(char *buf, size_t size, const char *fmt, ...)
 	len = vsnprintf(buf, size, fmt, args);
 	va_end(args);
 	return len;
-}
-
-int scnprintf(char *buf, size_t size, const char *fmt, ...)
-{
-	va_list args;
-	int len;
-
-	va_start(args, fmt);
-	len = vsnprintf(buf, size, fmt, args);
-	va_end(args);
-	return size == 0 ? 0 : MIN(len, (int)size - 1);
 }

@@ -1,8 +1,8 @@
 /*
- * printf.h - formatted text into a buffer.
+ * printf.h - formatted text into a buffer: the part of C's printf that a kernel needs.
  *
- * Conversions: d i u x X o c s p %; flags - 0 + space #; width and precision, both also as *;
- * lengths hh h l ll z. No floating point. An unknown conversion is copied as it stands.
+ * Conversions: d u x p c s %; flags - and 0; a width (zeros: up to 32 columns); lengths l, ll and
+ * z. No precision, no floating point. An unknown conversion prints its letter.
  */
 #ifndef GATHER_PRINTF_H
 #define GATHER_PRINTF_H
@@ -18,8 +18,5 @@
 /* C11's contract: at most size bytes with the final 0; returns the untruncated length. */
 int vsnprintf(char *buf, size_t size, const char *fmt, va_list args) __printf(3, 0);
 int snprintf(char *buf, size_t size, const char *fmt, ...) __printf(3, 4);
-
-/* Returns the number of bytes stored, the final 0 not counted: safe to add to a position. */
-int scnprintf(char *buf, size_t size, const char *fmt, ...) __printf(3, 4);
 
 #endif
