@@ -114,52 +114,26 @@ static inline void __noreturn cpu_halt_forever(void)
 
 /* ---- Control, model-specific and extended control registers --------------------------------- */
 
-static inline u64 read_cr0(void)
-{
-	u64 value;
+#define DEFINE_READ_CR(name, reg)                                                                  \
+	static inline u64 name(void)                                                               \
+	{                                                                                          \
+		u64 value;                                                                         \
+		__asm__ volatile("movq %%" reg ", %0" : "=r"(value)::"memory");                    \
+		return value;                                                                      \
+	}
+#define DEFINE_WRITE_CR(name, reg)                                                                 \
+	static inline void name(u64 value)                                                         \
+	{                                                                                          \
+		__asm__ volatile("movq %0, %%" reg ::"r"(value) : "memory");                       \
+	}
 
-	__asm__ volatile("movq %%cr0, %0" : "=r"(value)::"memory");
-	return value;
-}
-
-static inline void write_cr0(u64 value)
-{
-	__asm__ volatile("movq %0, %%cr0" ::"r"(value) : "memory");
-}
-
-static inline u64 read_cr2(void)
-{
-	u64 value;
-
-	__asm__ volatile("movq %%cr2, %0" : "=r"(value)::"memory");
-	return value;
-}
-
-static inline u64 read_cr3(void)
-{
-	u64 value;
-
-	__asm__ volatile("movq %%cr3, %0" : "=r"(value)::"memory");
-	return value;
-}
-
-static inline void write_cr3(u64 value)
-{
-	__asm__ volatile("movq %0, %%cr3" ::"r"(value) : "memory");
-}
-
-static inline u64 read_cr4(void)
-{
-	u64 value;
-
-	__asm__ volatile("movq %%cr4, %0" : "=r"(value)::"memory");
-	return value;
-}
-
-static inline void write_cr4(u64 value)
-{
-	__asm__ volatile("movq %0, %%cr4" ::"r"(value) : "memory");
-}
+DEFINE_READ_CR(read_cr0, "cr0")
+DEFINE_READ_CR(read_cr2, "cr2")
+DEFINE_READ_CR(read_cr3, "cr3")
+DEFINE_READ_CR(read_cr4, "cr4")
+DEFINE_WRITE_CR(write_cr0, "cr0")
+DEFINE_WRITE_CR(write_cr3, "cr3")
+DEFINE_WRITE_CR(write_cr4, "cr4")
 
 static inline u64 rdmsr(u32 msr)
 {
@@ -174,10 +148,9 @@ static inline void wrmsr(u32 msr, u64 value)
 	__asm__ volatile("wrmsr" ::"c"(msr), "a"((u32)value), "d"((u32)(value >> 32)) : "memory");
 }
 
-static inline void xsetbv(u32 index, u64 value)
+static inline void write_xcr0(u64 value)
 {
-	__asm__ volatile("xsetbv" ::"c"(index), "a"((u32)value), "d"((u32)(value >> 32))
-			 : "memory");
+	__asm__ volatile("xsetbv" ::"c"(0), "a"((u32)value), "d"((u32)(value >> 32)) : "memory");
 }
 
 /* ---- Identification, time, translation, user access ------------------------------------------ */
@@ -219,11 +192,6 @@ static inline void stac(void)
 static inline void clac(void)
 {
 	__asm__ volatile("clac" ::: "memory");
-}
-
-static inline u64 read_frame_pointer(void)
-{
-	return (u64)__builtin_frame_address(0);
 }
 
 #endif

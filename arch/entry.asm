@@ -11,40 +11,21 @@ extern trap_dispatch, trap_dispatch_ist, syscall_entry_c, cpu_features_smap
 bits 64
 section .text
 
-%macro push_registers 0
-	push rax
-	push rcx
-	push rdx
-	push rbx
-	push rbp
-	push rsi
-	push rdi
-	push r8
-	push r9
-	push r10
-	push r11
-	push r12
-	push r13
-	push r14
-	push r15
+; struct trap_frame from its end to its start.
+%define REGISTERS rax, rcx, rdx, rbx, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
+
+%macro push_all 1-*
+%rep %0
+	push %1
+%rotate 1
+%endrep
 %endmacro
 
-%macro pop_registers 0
-	pop r15
-	pop r14
-	pop r13
-	pop r12
-	pop r11
-	pop r10
-	pop r9
-	pop r8
-	pop rdi
-	pop rsi
-	pop rbp
-	pop rbx
-	pop rdx
-	pop rcx
-	pop rax
+%macro pop_all 1-*
+%rep %0
+%rotate -1
+	pop %1
+%endrep
 %endmacro
 
 ; Interrupts inherit AC, which would leave SMAP off in the handler; IRETQ brings it back. CLAC is
@@ -91,7 +72,7 @@ isr_stubs:
 
 align 16
 isr_common:
-	push_registers
+	push_all REGISTERS
 	cld
 	close_user_access
 	test byte [rsp + TF_CS], 3
@@ -111,7 +92,7 @@ trap_return:
 	jz .to_kernel
 	swapgs
 .to_kernel:
-	pop_registers
+	pop_all REGISTERS
 	add rsp, 16                                 ; vector, error
 	iretq
 
@@ -119,7 +100,7 @@ trap_return:
 ; is the user's. The kernel's GS base is a negative number, and user mode cannot set one.
 align 16
 ist_common:
-	push_registers
+	push_all REGISTERS
 	cld
 	close_user_access
 	mov ecx, MSR_GS_BASE
@@ -138,7 +119,7 @@ ist_common:
 	jz .done
 	swapgs
 .done:
-	pop_registers
+	pop_all REGISTERS
 	add rsp, 16
 	iretq
 
@@ -159,7 +140,7 @@ syscall_entry:
 	push rcx
 	push 0
 	push VEC_SYSCALL
-	push_registers
+	push_all REGISTERS
 	mov rdi, rsp
 	link_frame
 	call syscall_entry_c

@@ -8,17 +8,26 @@
 
 #include "kernel/types.h"
 
-struct cpu_features {
-	bool nx, smep, smap, umip, pge;
-	bool x2apic, tsc_deadline, invariant_tsc, hypervisor;
-	bool xsave, xsaveopt;
-	u64 xcr0;	/* the state components XSAVE handles; 0 without XSAVE */
-	u32 xsave_size; /* bytes of the XSAVE (or FXSAVE: 512) area of a thread */
-	char brand[49];
+enum cpu_feature {
+	CPU_PGE,
+	CPU_NX,
+	CPU_SMEP,
+	CPU_SMAP,
+	CPU_UMIP,
+	CPU_XSAVE,
+	CPU_AVX,
+	CPU_X2APIC,
+	CPU_TSC_DEADLINE,
+	NR_CPU_FEATURES,
 };
 
-/* Constant after cpu_features_detect. */
-extern struct cpu_features cpu_features;
+/* A bit per feature that the boot CPU has. Constant after cpu_features_detect. */
+extern u64 cpu_features;
+
+static inline bool cpu_has(enum cpu_feature feature)
+{
+	return cpu_features & BIT(feature);
+}
 
 /* Fills cpu_features from CPUID. Boot CPU, before anything else of this header. */
 void cpu_features_detect(void);

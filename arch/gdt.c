@@ -2,7 +2,6 @@
 
 #include "arch/cpu.h"
 #include "kernel/cpu.h"
-#include "kernel/errno.h"
 #include "kernel/log.h"
 #include "mm/page_alloc.h"
 
@@ -17,16 +16,15 @@ STATIC_ASSERT(offsetof(struct tss, ist) == 36, "SDM vol. 3A figure 7-11");
 
 static char boot_ist_stacks[NR_IST][IST_STACK_SIZE] __aligned(16);
 
-int ist_stacks_init(struct cpu *cpu)
+void ist_stacks_init(struct cpu *cpu)
 {
 	for (unsigned i = 0; i < NR_IST; i++) {
 		char *stack = cpu->id == 0 ? boot_ist_stacks[i] : kpage_alloc(IST_STACK_ORDER);
 
 		if (!stack)
-			return -ENOMEM;
+			panic("no memory for the emergency stacks of cpu%u", cpu->id);
 		cpu->tss.ist[i] = (u64)stack + IST_STACK_SIZE; /* ist[0] is IST 1 */
 	}
-	return 0;
 }
 
 static void fill_gdt(struct cpu *cpu)

@@ -43,9 +43,9 @@ struct cpu;
 
 /*
  * Gives the CPU its emergency stacks: static ones for CPU 0, kpage_alloc for the others (so the
- * frame allocator must work by then). Runs on any CPU, once per CPU. Returns 0 or -ENOMEM.
+ * frame allocator must work by then), or panics. Runs on any CPU, once per CPU.
  */
-int ist_stacks_init(struct cpu *cpu);
+void ist_stacks_init(struct cpu *cpu);
 
 /*
  * Fills cpu->gdt and cpu->tss and loads them on the running CPU, which must be `cpu`; points GS at

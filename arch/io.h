@@ -8,44 +8,24 @@
 
 #include "kernel/types.h"
 
-static inline void outb(u16 port, u8 value)
-{
-	__asm__ volatile("outb %0, %1" ::"a"(value), "Nd"(port) : "memory");
-}
+#define DEFINE_OUT(name, type)                                                                     \
+	static inline void name(u16 port, type value)                                              \
+	{                                                                                          \
+		__asm__ volatile(#name " %0, %1" ::"a"(value), "Nd"(port) : "memory");             \
+	}
+#define DEFINE_IN(name, type)                                                                      \
+	static inline type name(u16 port)                                                          \
+	{                                                                                          \
+		type value;                                                                        \
+		__asm__ volatile(#name " %1, %0" : "=a"(value) : "Nd"(port) : "memory");           \
+		return value;                                                                      \
+	}
 
-static inline void outw(u16 port, u16 value)
-{
-	__asm__ volatile("outw %0, %1" ::"a"(value), "Nd"(port) : "memory");
-}
-
-static inline void outl(u16 port, u32 value)
-{
-	__asm__ volatile("outl %0, %1" ::"a"(value), "Nd"(port) : "memory");
-}
-
-static inline u8 inb(u16 port)
-{
-	u8 value;
-
-	__asm__ volatile("inb %1, %0" : "=a"(value) : "Nd"(port) : "memory");
-	return value;
-}
-
-static inline u16 inw(u16 port)
-{
-	u16 value;
-
-	__asm__ volatile("inw %1, %0" : "=a"(value) : "Nd"(port) : "memory");
-	return value;
-}
-
-static inline u32 inl(u16 port)
-{
-	u32 value;
-
-	__asm__ volatile("inl %1, %0" : "=a"(value) : "Nd"(port) : "memory");
-	return value;
-}
+DEFINE_OUT(outb, u8)
+DEFINE_OUT(outw, u16)
+DEFINE_OUT(outl, u32)
+DEFINE_IN(inb, u8)
+DEFINE_IN(inl, u32)
 
 static inline u32 mmio_read32(const volatile void *reg)
 {

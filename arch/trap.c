@@ -37,40 +37,18 @@ void syscall_entry_c(struct trap_frame *tf);
 static struct idt_gate idt[NR_VECTORS] __aligned(16);
 static irq_handler irq_handlers[NR_VECTORS];
 
-static const char *const exception_names[NR_EXCEPTIONS] = {
-	[0] = "#DE divide error",
-	[1] = "#DB debug exception",
-	[2] = "NMI",
-	[3] = "#BP breakpoint",
-	[4] = "#OF overflow",
-	[5] = "#BR bound range exceeded",
-	[6] = "#UD invalid opcode",
-	[7] = "#NM device not available",
-	[8] = "#DF double fault",
-	[10] = "#TS invalid TSS",
-	[11] = "#NP segment not present",
-	[12] = "#SS stack fault",
-	[13] = "#GP general protection",
-	[14] = "#PF page fault",
-	[16] = "#MF x87 floating-point error",
-	[17] = "#AC alignment check",
-	[18] = "#MC machine check",
-	[19] = "#XM SIMD floating-point error",
-	[20] = "#VE virtualization exception",
-	[21] = "#CP control protection",
+static const char *const exception_names[] = {
+	"#DE divide error",	   "#DB debug exception",  "NMI",
+	"#BP breakpoint",	   "#OF overflow",	   "#BR bound range exceeded",
+	"#UD invalid opcode",	   "#NM no FPU",	   "#DF double fault",
+	"reserved 9",		   "#TS invalid TSS",	   "#NP segment not present",
+	"#SS stack fault",	   "#GP general protection", "#PF page fault",
+	"reserved 15",		   "#MF x87 error",	   "#AC alignment check",
+	"#MC machine check",	   "#XM SIMD error",	   "#VE virtualization exception",
+	"#CP control protection",
 };
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
-
-static u8 ist_of(unsigned vector)
-{
-	switch (vector) {
-	case VEC_DOUBLE_FAULT: return IST_DOUBLE_FAULT;
-	case VEC_NMI: return IST_NMI;
-	case VEC_MACHINE_CHECK: return IST_MACHINE_CHECK;
-	default: return 0;
-	}
-}
 
 void trap_init(void)
 {
@@ -80,12 +58,14 @@ void trap_init(void)
 		idt[vector] = (struct idt_gate){
 			.offset_low = (u16)stub,
 			.selector = KERNEL_CS,
-			.ist = ist_of(vector),
 			.type = GATE_INTERRUPT,
 			.offset_mid = (u16)(stub >> 16),
 			.offset_high = (u32)(stub >> 32),
 		};
 	}
+	idt[VEC_DOUBLE_FAULT].ist = IST_DOUBLE_FAULT;
+	idt[VEC_NMI].ist = IST_NMI;
+	idt[VEC_MACHINE_CHECK].ist = IST_MACHINE_CHECK;
 }
 
 void trap_init_cpu(void)
@@ -149,13 +129,6 @@ static void handle_irq(struct trap_frame *tf)
 	ASSERT(irqs_disabled(), "handler of vector %lu enabled interrupts", tf->vector);
 }
 
-static void preempt_if_due(const struct trap_frame *tf)
-{
-	if ((tf->rflags & RFLAGS_IF) && this_cpu_read(preempt_count) == 0 &&
-	    this_cpu_read(need_resched))
-		preempt_schedule_irq();
-}
-
 /* ---- Exceptions ------------------------------------------------------------------------------ */
 
 bool fixup_exception(struct trap_frame *tf)
@@ -171,9 +144,7 @@ bool fixup_exception(struct trap_frame *tf)
 
 static const char *exception_name(u64 vector)
 {
-	const char *name = vector < NR_EXCEPTIONS ? exception_names[vector] : NULL;
-
-	return name ? name : "reserved exception";
+	return vector < ARRAY_SIZE(exception_names) ? exception_names[vector] : "reserved exception";
 }
 
 static void __noreturn panic_page_fault(const struct trap_frame *tf, u64 address)
@@ -228,8 +199,9 @@ void trap_dispatch(struct trap_frame *tf)
 		handle_exception(tf);
 	if (trap_from_user(tf))
 		prepare_exit_to_user(tf);
-	else if (irq)
-		preempt_if_due(tf);
+	else if (irq && (tf->rflags & RFLAGS_IF) && this_cpu_read(preempt_count) == 0 &&
+		 this_cpu_read(need_resched))
+		preempt_schedule_irq();
 }
 
 void trap_dispatch_ist(struct trap_frame *tf)
@@ -253,12 +225,13 @@ void syscall_entry_c(struct trap_frame *tf)
 
 void trap_frame_print(const struct trap_frame *tf)
 {
+	static const char *const names[] = { "r15", "r14", "r13", "r12", "r11", "r10", "r9", "r8",
+					     "rdi", "rsi", "rbp", "rbx", "rdx", "rcx", "rax" };
+	const u64 *registers = (const u64 *)tf;
+
 	kprintf("rip %016lx rsp %016lx rflags %08lx cs %lx ss %lx vector %lu error %lx\n", tf->rip,
 		tf->rsp, tf->rflags, tf->cs, tf->ss, tf->vector, tf->error);
-	kprintf("rax %016lx rbx %016lx rcx %016lx rdx %016lx\n", tf->rax, tf->rbx, tf->rcx,
-		tf->rdx);
-	kprintf("rsi %016lx rdi %016lx rbp %016lx r8  %016lx\n", tf->rsi, tf->rdi, tf->rbp, tf->r8);
-	kprintf("r9  %016lx r10 %016lx r11 %016lx r12 %016lx\n", tf->r9, tf->r10, tf->r11, tf->r12);
-	kprintf("r13 %016lx r14 %016lx r15 %016lx\n", tf->r13, tf->r14, tf->r15);
-	kprintf("cr2 %016lx cr3 %016lx cr4 %08lx\n", read_cr2(), read_cr3(), read_cr4());
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		kprintf("%-3s %016lx%s", names[i], registers[i], i % 4 == 3 ? "\n" : " ");
+	kprintf("\ncr2 %016lx cr3 %016lx cr4 %08lx\n", read_cr2(), read_cr3(), read_cr4());
 }

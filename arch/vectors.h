@@ -5,10 +5,7 @@
 #ifndef GATHER_VECTORS_H
 #define GATHER_VECTORS_H
 
-#define VEC_DIVIDE        0
-#define VEC_DEBUG         1
 #define VEC_NMI           2
-#define VEC_BREAKPOINT    3
 #define VEC_DOUBLE_FAULT  8
 #define VEC_GP            13
 #define VEC_PAGE_FAULT    14

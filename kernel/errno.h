@@ -24,31 +24,16 @@
 #define EBUSY        16
 #define EEXIST       17
 #define ENODEV       19
-#define ENOTDIR      20
-#define EISDIR       21
 #define EINVAL       22
-#define ENFILE       23
 #define EMFILE       24
 #define ENOTTY       25
-#define EFBIG        27
-#define ENOSPC       28
 #define ESPIPE       29
-#define EROFS        30
-#define EPIPE        32
-#define EDOM         33
 #define ERANGE       34
-#define EDEADLK      35
 #define ENAMETOOLONG 36
 #define ENOSYS       38
 #define ENODATA      61
-#define EPROTO       71
-#define EBADMSG      74
-#define EOVERFLOW    75
 #define EMSGSIZE     90
-#define EOPNOTSUPP   95
 #define ETIMEDOUT    110
-#define ECONNREFUSED 111
-#define ECANCELED    125
 #endif
 
 #endif

@@ -16,8 +16,6 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
-typedef int8_t s8;
-typedef int16_t s16;
 typedef int32_t s32;
 typedef int64_t s64;
 
@@ -25,7 +23,6 @@ typedef int64_t s64;
 
 #define PAGE_SHIFT     12
 #define PAGE_SIZE      (1UL << PAGE_SHIFT)
-#define PAGE_MASK      (~(PAGE_SIZE - 1))
 #define PMD_PAGE_SHIFT 21
 #define PMD_PAGE_SIZE  (1UL << PMD_PAGE_SHIFT) /* one 2 MiB mapping */
 
@@ -65,8 +62,6 @@ typedef int64_t s64;
 #define __section(s)   __attribute__((section(s)))
 #define __weak         __attribute__((weak))
 #define __printf(f, a) __attribute__((format(printf, f, a)))
-#define __maybe_unused __attribute__((unused))
-#define noinline       __attribute__((noinline))
 
 #define STATIC_ASSERT(cond, message) _Static_assert(cond, message)
 
