@@ -66,7 +66,7 @@ $(BUILD)/gen/asm-offsets.inc: arch/asm-offsets.c $(BUILD)/gen/flags
 	@sed -n 's/.*"->\([A-Z0-9_]*\) \(.*\)".*/%define \1 \2/p' $(BUILD)/gen/asm-offsets.s >$@
 
 # Two links: the first finds the addresses that the symbol table of the second holds
-# (kernel/ksyms.h).
+# (kernel/symbols.h).
 $(BUILD)/gen/ksyms-empty.c: tools/ksyms.awk
 	@mkdir -p $(@D)
 	@$(AWK) -f $< /dev/null >$@

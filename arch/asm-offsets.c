@@ -7,7 +7,6 @@
 #include "arch/layout.h"
 #include "arch/trap.h"
 #include "arch/vectors.h"
-#include "boot/bootinfo.h"
 #include "boot/trampoline.h"
 #include "kernel/cpu.h"
 
@@ -26,7 +25,6 @@ void asm_offsets(void)
 	DEFINE(NR_VECTORS, NR_VECTORS);
 
 	DEFINE(KERNEL_CS, KERNEL_CS);
-	DEFINE(KERNEL_DS, KERNEL_DS);
 	DEFINE(USER_CS, USER_CS);
 	DEFINE(USER_DS, USER_DS);
 	DEFINE(KERNEL_BASE, KERNEL_BASE);
@@ -34,11 +32,8 @@ void asm_offsets(void)
 	DEFINE(MSR_EFER, MSR_EFER);
 	DEFINE(MSR_GS_BASE, MSR_GS_BASE);
 
-	DEFINE(TRAMPOLINE_BOOT_CR3, offsetof(struct trampoline_args, boot_cr3));
-	DEFINE(TRAMPOLINE_EFER, offsetof(struct trampoline_args, efer));
-	DEFINE(TRAMPOLINE_KERNEL_CR3, offsetof(struct trampoline_args, kernel_cr3));
-	DEFINE(TRAMPOLINE_STACK_TOP, offsetof(struct trampoline_args, stack_top));
-	DEFINE(TRAMPOLINE_CPU, offsetof(struct trampoline_args, cpu));
-	DEFINE(TRAMPOLINE_ENTRY, offsetof(struct trampoline_args, entry));
-	DEFINE(TRAMPOLINE_ARGS_SIZE, sizeof(struct trampoline_args));
+	DEFINE(AP_BOOT_EFER, offsetof(struct ap_boot, efer));
+	DEFINE(AP_BOOT_CR3, offsetof(struct ap_boot, cr3));
+	DEFINE(AP_BOOT_STACK_TOP, offsetof(struct ap_boot, stack_top));
+	DEFINE(AP_BOOT_CPU, offsetof(struct ap_boot, cpu));
 }

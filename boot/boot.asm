@@ -109,23 +109,16 @@ require_long_mode:
 	jmp .halt
 
 build_page_tables:
-	mov edi, PHYS(boot_pd)                      ; 4 page directories, 2 MiB a step
+	mov edi, PHYS(boot_pd)                      ; 4 page directories of 2 MiB pages
 	mov eax, PTE_PRESENT | PTE_WRITE | PDE_HUGE
 	mov ecx, 4 * 512
-.pd:
-	mov [edi], eax
-	add eax, 0x200000
-	add edi, 8
-	loop .pd
-
+	mov edx, 0x200000
+	call fill_entries
 	mov edi, PHYS(boot_pdpt)
 	mov eax, PHYS(boot_pd) + (PTE_PRESENT | PTE_WRITE)
 	mov ecx, 4
-.pdpt:
-	mov [edi], eax
-	add eax, 0x1000
-	add edi, 8
-	loop .pdpt
+	mov edx, 0x1000
+	call fill_entries
 
 	mov dword [PHYS(boot_pdpt_kernel) + 510 * 8], PHYS(boot_pd) + (PTE_PRESENT | PTE_WRITE)
 	mov eax, PHYS(boot_pdpt) + (PTE_PRESENT | PTE_WRITE)
@@ -134,22 +127,27 @@ build_page_tables:
 	mov dword [PHYS(boot_pml4) + 511 * 8], PHYS(boot_pdpt_kernel) + (PTE_PRESENT | PTE_WRITE)
 	ret
 
+; edi: table, eax: first entry, ecx: how many, edx: from one to the next.
+fill_entries:
+	mov [edi], eax
+	add eax, edx
+	add edi, 8
+	loop fill_entries
+	ret
+
 bits 64
+extern kernel_main
+global entry64
 long_mode:
 	mov rax, entry64
 	jmp rax                                     ; up to the linked addresses
-
-extern kernel_main
-global entry64
 entry64:
 	xor eax, eax
 	mov ds, eax
 	mov es, eax
 	mov fs, eax
 	mov gs, eax
-	mov eax, KERNEL_DS
 	mov ss, eax
-	lgdt [rel boot_gdtr64]                      ; the same table at its high address
 	mov rsp, boot_stack_top
 	mov edi, ebp
 	mov esi, ebx
@@ -160,17 +158,6 @@ entry64:
 	hlt
 	jmp .halt
 
-; Where an application processor arrives from the trampoline, on the boot page tables.
-; rdi: struct cpu, rsi: the kernel's CR3, rdx: top of the stack, which only that CR3 maps.
-extern ap_main
-global ap_entry64
-ap_entry64:
-	mov cr3, rsi
-	mov rsp, rdx
-	xor ebp, ebp
-	call ap_main
-	ud2
-
 section .rodata
 message_start:        db 13, 10, "boot: protected mode", 0
 message_paging:       db ", page tables", 0
@@ -178,17 +165,13 @@ message_no_long_mode: db 13, 10, "boot: this CPU has no 64-bit mode; Gather need
                       db "(qemu-system-x86_64, not qemu-system-i386)", 13, 10, 0
 
 align 16
+global boot_gdt
 boot_gdt:
 	dq 0
 	dq 0x00af9b000000ffff                       ; KERNEL_CS: 64-bit code
-	dq 0x00cf93000000ffff                       ; KERNEL_DS
-boot_gdt_end:
 boot_gdtr:
-	dw boot_gdt_end - boot_gdt - 1
+	dw 2 * 8 - 1
 	dd PHYS(boot_gdt)
-boot_gdtr64:
-	dw boot_gdt_end - boot_gdt - 1
-	dq boot_gdt
 
 section .bss
 alignb 4096
@@ -197,7 +180,5 @@ boot_pml4:        resb 4096
 boot_pdpt:        resb 4096
 boot_pdpt_kernel: resb 4096
 boot_pd:          resb 4 * 4096
-global boot_stack
 boot_stack:       resb BOOT_STACK_SIZE
-global boot_stack_top
 boot_stack_top:

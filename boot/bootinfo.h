@@ -16,7 +16,6 @@
 #define BOOT_MEM_RESERVED  2
 #define BOOT_MEM_ACPI      3
 #define BOOT_MEM_NVS       4
-#define BOOT_MEM_BAD       5
 
 struct boot_mem {
 	u64 base, len; /* no overflow in base + len; unsorted, as the firmware has them */

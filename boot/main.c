@@ -60,32 +60,10 @@ static void read_cmdline(void)
 
 static void init_boot_cpu(void)
 {
-	struct cpu *cpu = &cpus[0];
-
-	cpu->id = 0;
-	cpu->apic_id = cpuid_apic_id();
-	if (ist_stacks_init(cpu) < 0)
-		panic("boot: no emergency stacks");
-	gdt_load(cpu);
-	log_use_cpu_ids();
+	ist_stacks_init(&cpus[0]);
+	gdt_load(&cpus[0]); /* this_cpu(), and so the log, from here on */
 	trap_init();
 	trap_init_cpu();
-	cpu_features_detect();
-	cpu_features_enable();
-	pr_info("cpu: %s:%s%s%s%s%s%s%s\n", cpu_features.brand, cpu_features.nx ? " nx" : "",
-		cpu_features.smep ? " smep" : "", cpu_features.smap ? " smap" : "",
-		cpu_features.umip ? " umip" : "", cpu_features.xsave ? " xsave" : "",
-		cpu_features.x2apic ? " x2apic" : "",
-		cpu_features.tsc_deadline ? " tsc-deadline" : "");
-}
-
-static void name_cpus(void)
-{
-	nr_cpus_present = acpi_info.nr_cpus;
-	for (u32 i = 0; i < acpi_info.nr_cpus; i++) {
-		cpus[i].id = i;
-		cpus[i].apic_id = acpi_info.apic_ids[i];
-	}
 }
 
 static void init_interrupts(void)
@@ -103,12 +81,12 @@ void __noreturn kernel_main(u32 magic, u64 mbi_phys)
 {
 	serial_init();
 	kprintf(", long mode\nGather: a teaching microkernel for TLB shootdown and reclaim\n");
+	init_boot_cpu();
 	read_boot_info(magic, mbi_phys);
 	read_cmdline();
-	init_boot_cpu();
+	cpu_features_detect();
+	cpu_features_enable();
 	acpi_init();
-	name_cpus();
-	smp_choose_trampoline(&boot_info);
 	mm_init();
 	init_interrupts();
 	sched_init();

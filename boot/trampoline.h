@@ -6,18 +6,19 @@
 
 #include "kernel/types.h"
 
-/* Written into the copy of the trampoline before each start-up IPI. trampoline.asm reads it. */
-struct trampoline_args {
-	u64 boot_cr3; /* boot_pml4: maps the trampoline's page and the kernel's text */
-	u64 efer;     /* bits to set: LME, and NXE so that the kernel's page tables are valid */
-	u64 kernel_cr3;
+struct cpu;
+
+/* For the one CPU that is being started. Written before its start-up IPI; trampoline.asm reads. */
+struct ap_boot {
+	u64 efer, cr3;
 	u64 stack_top;
-	u64 cpu;   /* struct cpu * */
-	u64 entry; /* ap_entry64 */
+	struct cpu *cpu;
 };
 
-extern char trampoline_start[], trampoline_args[], trampoline_end[];
-extern char boot_pml4[];
-extern char ap_entry64[];
+extern struct ap_boot ap_boot;
+extern char trampoline_start[], trampoline_end[];
+
+/* Where it ends: on the given page tables and stack, interrupts off. */
+void __noreturn ap_main(struct cpu *cpu);
 
 #endif

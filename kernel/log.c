@@ -11,9 +11,9 @@
 #include "kernel/smp.h"
 #include "kernel/symbols.h"
 
-#define LINE_MAX       512
-#define NO_CPU         (~0u)
-#define STOP_DELAY_NS  (10 * NSEC_PER_MSEC) /* lets the other CPUs reach their NMI handler */
+#define LINE_MAX      512
+#define NO_CPU        (~0u)
+#define STOP_DELAY_NS (10 * NSEC_PER_MSEC) /* lets the other CPUs reach their NMI handler */
 
 /*
  * The console lock: a ticket lock of its own, because the kernel's spinlocks check themselves and
@@ -24,13 +24,7 @@ static struct {
 } console_lock;
 
 static enum log_level log_level = LOG_INFO;
-static bool cpu_ids_known;
 static u32 panic_cpu = NO_CPU;
-
-static unsigned log_cpu(void)
-{
-	return cpu_ids_known ? smp_cpu_id() : 0;
-}
 
 bool panic_in_progress(void)
 {
@@ -75,17 +69,14 @@ void log_set_level(enum log_level level)
 	log_level = level;
 }
 
-void log_use_cpu_ids(void)
-{
-	cpu_ids_known = true;
-}
-
 /* A line that was cut still ends. */
-static void write_line(char *line, size_t len, size_t wanted)
+static void write_line(char *line, int wanted)
 {
-	if (wanted > len)
-		line[len - 1] = '\n';
-	console_write(line, len);
+	if (wanted >= LINE_MAX) {
+		wanted = LINE_MAX - 1;
+		line[wanted - 1] = '\n';
+	}
+	console_write(line, (size_t)wanted);
 }
 
 void log_printf(enum log_level level, const char *fmt, ...)
@@ -93,28 +84,26 @@ void log_printf(enum log_level level, const char *fmt, ...)
 	char line[LINE_MAX];
 	u64 us = clock_ns() / NSEC_PER_USEC;
 	va_list args;
-	int len, more;
+	int len;
 
 	if (level > log_level)
 		return;
-	len = scnprintf(line, sizeof(line), "[%4lu.%06lu] cpu%u: ", us / 1000000, us % 1000000,
-			log_cpu());
+	len = snprintf(line, sizeof(line), "[%4lu.%06lu] cpu%u: ", us / 1000000, us % 1000000,
+		       smp_cpu_id());
 	va_start(args, fmt);
-	more = vsnprintf(line + len, sizeof(line) - len, fmt, args);
+	len += vsnprintf(line + len, sizeof(line) - (size_t)len, fmt, args);
 	va_end(args);
-	write_line(line, MIN(len + more, LINE_MAX - 1), len + more);
+	write_line(line, len);
 }
 
 void kprintf(const char *fmt, ...)
 {
 	char line[LINE_MAX];
 	va_list args;
-	int len;
 
 	va_start(args, fmt);
-	len = vsnprintf(line, sizeof(line), fmt, args);
+	write_line(line, vsnprintf(line, sizeof(line), fmt, args));
 	va_end(args);
-	write_line(line, MIN(len, LINE_MAX - 1), len);
 }
 
 void __weak panic_dump_hooks(void)
@@ -124,13 +113,13 @@ void __weak panic_dump_hooks(void)
 /* Only the first panic of the machine returns from here. */
 static void enter_panic(void)
 {
-	u32 self = log_cpu(), none = NO_CPU;
+	u32 winner = NO_CPU;
 
 	local_irq_disable();
-	if (__atomic_compare_exchange_n(&panic_cpu, &none, self, false, __ATOMIC_SEQ_CST,
+	if (__atomic_compare_exchange_n(&panic_cpu, &winner, smp_cpu_id(), false, __ATOMIC_SEQ_CST,
 					__ATOMIC_SEQ_CST))
 		return;
-	if (none != self)
+	if (winner != smp_cpu_id())
 		cpu_halt_forever();
 	kprintf("panic: the kernel failed again while it was reporting; giving up\n");
 	exit_machine(EXIT_PANIC);
@@ -138,21 +127,20 @@ static void enter_panic(void)
 
 static void __noreturn report_panic(const struct trap_frame *tf, const char *fmt, va_list args)
 {
-	char message[LINE_MAX / 2], thread[64] = "none";
+	char message[LINE_MAX - 32], thread[64];
 
 	enter_panic();
 	smp_stop_others();
 	clock_delay_ns(STOP_DELAY_NS);
 	vsnprintf(message, sizeof(message), fmt, args);
+	thread_describe(thread, sizeof(thread));
 	kprintf("\nKERNEL PANIC: %s\n", message);
-	if (cpu_ids_known)
-		thread_describe(thread, sizeof(thread));
-	kprintf("on cpu%u, thread %s\n", log_cpu(), thread);
+	kprintf("on cpu%u, thread %s\n", smp_cpu_id(), thread);
 	if (tf) {
 		trap_frame_print(tf);
 		backtrace_print(tf->rip, tf->rbp);
 	} else {
-		backtrace_print(0, read_frame_pointer());
+		backtrace_print(0, (u64)__builtin_frame_address(0));
 	}
 	panic_dump_hooks();
 	exit_machine(EXIT_PANIC);

@@ -3,6 +3,7 @@
  *
  * A call writes its text whole: one raw lock, taken with interrupts off, covers the serial port and
  * is the last in the lock order, so every context may log, NMI excepted. panic breaks the lock.
+ * this_cpu() must work: gdt_load comes first on every CPU.
  * A line: `[   1.234567] cpu0: text`. Level by `loglevel=` 0 (errors) .. 3 (debug) on the command
  * line.
  */
@@ -18,9 +19,6 @@ void log_printf(enum log_level level, const char *fmt, ...) __printf(2, 3);
 
 /* Messages above `level` are dropped from now on. */
 void log_set_level(enum log_level level);
-
-/* From here on the prefix names the CPU: this_cpu() works. */
-void log_use_cpu_ids(void);
 
 #define pr_err(...)   log_printf(LOG_ERR, __VA_ARGS__)
 #define pr_warn(...)  log_printf(LOG_WARN, __VA_ARGS__)

@@ -5,8 +5,8 @@
 #include "arch/layout.h"
 #include "arch/paging.h"
 #include "arch/trap.h"
+#include "boot/bootinfo.h"
 #include "boot/trampoline.h"
-#include "drivers/acpi.h"
 #include "drivers/clock.h"
 #include "drivers/lapic.h"
 #include "kernel/cmdline.h"
@@ -15,61 +15,61 @@
 #include "kernel/lib.h"
 #include "kernel/log.h"
 
-#define LOW_MEMORY_END   0xa0000UL
-#define INIT_DELAY_NS    (10 * NSEC_PER_MSEC) /* SDM vol. 3A 8.4.4.1 */
-#define STARTUP_DELAY_NS (200 * NSEC_PER_USEC)
-#define ANSWER_BASE_NS   (2 * NSEC_PER_SEC)
+#define LOW_MEMORY_END    0xa0000UL
+#define INIT_DELAY_NS     (10 * NSEC_PER_MSEC) /* SDM vol. 3A 8.4.4.1 */
+#define STARTUP_DELAY_NS  (200 * NSEC_PER_USEC)
+#define ANSWER_BASE_NS    (2 * NSEC_PER_SEC)
 #define ANSWER_PER_CPU_NS (250 * NSEC_PER_MSEC) /* an emulator's host has fewer CPUs than we */
 
-/* The trampoline calls it, by way of ap_entry64. */
-void __noreturn ap_main(struct cpu *cpu);
+struct ap_boot ap_boot;
 
-static u64 trampoline_phys;  /* 0: none */
-static u32 nr_started = 1;   /* changed by each AP in turn; they start one by one */
-
-/* Loaders put modules into low memory too. */
-static bool in_module(const struct boot_info *info, u64 page)
+static bool overlaps(u64 page, u64 start, u64 end)
 {
-	for (u32 i = 0; i < info->nr_mods; i++)
-		if (page < info->mod[i].end && info->mod[i].start < page + PAGE_SIZE)
-			return true;
-	return false;
+	return page < end && start < page + PAGE_SIZE;
 }
 
-/* The highest usable page of a memory range; 0: none. Page 0 is the firmware's. */
-static u64 find_low_page(const struct boot_info *info, const struct boot_mem *mem)
+/* Firmwares' ranges may overlap, and loaders put modules into low memory too. */
+static bool page_is_free(u64 page)
 {
-	u64 page = ALIGN_DOWN(MIN(mem->base + mem->len, LOW_MEMORY_END), PAGE_SIZE);
+	bool available = false;
 
-	if (mem->type != BOOT_MEM_AVAILABLE)
-		return 0;
-	while (page >= mem->base + PAGE_SIZE && page > PAGE_SIZE) {
-		page -= PAGE_SIZE;
-		if (!in_module(info, page))
-			return page;
+	for (u32 i = 0; i < boot_info.nr_mods; i++)
+		if (overlaps(page, boot_info.mod[i].start, boot_info.mod[i].end))
+			return false;
+	for (u32 i = 0; i < boot_info.nr_mem; i++) {
+		const struct boot_mem *mem = &boot_info.mem[i];
+		u64 end = mem->base + mem->len;
+
+		if (mem->type == BOOT_MEM_AVAILABLE)
+			available |= mem->base <= page && page + PAGE_SIZE <= end;
+		else if (overlaps(page, mem->base, end))
+			return false;
 	}
-	return 0;
+	return available;
 }
 
-void smp_choose_trampoline(const struct boot_info *info)
+/* Real mode reaches no page above; mm_init leaves the first MiB alone. Page 0 is the firmware's. */
+static u64 install_trampoline(void)
 {
-	for (u32 i = 0; i < info->nr_mem && !trampoline_phys; i++)
-		trampoline_phys = find_low_page(info, &info->mem[i]);
-}
+	u64 page = LOW_MEMORY_END - PAGE_SIZE;
 
-u32 smp_nr_started(void)
-{
-	return __atomic_load_n(&nr_started, __ATOMIC_ACQUIRE);
+	while (page && !page_is_free(page))
+		page -= PAGE_SIZE;
+	if (!page)
+		panic("smp: no free page below 640 KiB to start the other CPUs from");
+	memcpy(phys_to_virt(page), trampoline_start, (size_t)(trampoline_end - trampoline_start));
+	return page;
 }
 
 void smp_stop_others(void)
 {
-	for (u32 i = 0, n = smp_nr_started(); n > 1 && i < n; i++)
+	u32 i;
+
+	for_each_online_cpu(i)
 		if (i != smp_cpu_id())
 			lapic_send_nmi(cpus[i].apic_id);
 }
 
-/* On the AP: the kernel's page tables, its own stack, interrupts off. */
 void __noreturn ap_main(struct cpu *cpu)
 {
 	gdt_load(cpu);
@@ -80,25 +80,14 @@ void __noreturn ap_main(struct cpu *cpu)
 	ASSERT(lapic_id() == cpu->apic_id, "cpu%u: APIC id %u, the MADT says %u", cpu->id,
 	       lapic_id(), cpu->apic_id);
 	cpu_online(cpu);
-	__atomic_fetch_add(&nr_started, 1, __ATOMIC_RELEASE);
 	sched_start_cpu();
 }
 
-static struct trampoline_args *install_trampoline(void)
-{
-	char *page = phys_to_virt(trampoline_phys);
-	size_t size = (size_t)(trampoline_end - trampoline_start);
-
-	ASSERT(size <= PAGE_SIZE, "trampoline of %lu bytes", size);
-	memcpy(page, trampoline_start, size);
-	return (struct trampoline_args *)(page + (trampoline_args - trampoline_start));
-}
-
-static bool wait_started(u32 wanted, u64 ns)
+static bool wait_online(const struct cpu *cpu, u64 ns)
 {
 	u64 end = clock_ns() + ns;
 
-	while (smp_nr_started() < wanted) {
+	while (!cpumask_test(READ_ONCE(cpu_online_mask), cpu->id)) {
 		if (clock_ns() >= end)
 			return false;
 		cpu_relax();
@@ -112,53 +101,51 @@ static bool wait_started(u32 wanted, u64 ns)
  * timer event, and if that were the firmware's, no two runs would be alike. It may ring once,
  * later.
  */
-static bool start_cpu(struct cpu *cpu, struct trampoline_args *args, u64 patience_ns)
+static bool start_cpu(struct cpu *cpu, u64 trampoline, u64 patience_ns)
 {
-	u32 wanted = smp_nr_started() + 1;
+	u8 page = (u8)(trampoline >> PAGE_SHIFT);
 
-	if (ist_stacks_init(cpu) < 0)
-		panic("smp: no memory for the emergency stacks of cpu%u", cpu->id);
-	*args = (struct trampoline_args){
-		.boot_cr3 = kernel_to_phys(boot_pml4),
-		.efer = EFER_LME | (cpu_features.nx ? EFER_NXE : 0),
-		.kernel_cr3 = kernel_cr3,
-		.stack_top = cpu->idle_stack_top,
-		.cpu = (u64)cpu,
-		.entry = (u64)ap_entry64,
-	};
+	ist_stacks_init(cpu);
+	ap_boot = (struct ap_boot){ rdmsr(MSR_EFER), kernel_cr3, cpu->idle_stack_top, cpu };
 	lapic_send_init(cpu->apic_id);
 	clock_delay_ns(INIT_DELAY_NS);
 	timer_set_deadline_ns(clock_ns() + STARTUP_DELAY_NS / 2);
-	lapic_send_startup(cpu->apic_id, (u8)(trampoline_phys >> PAGE_SHIFT));
-	if (wait_started(wanted, STARTUP_DELAY_NS))
+	lapic_send_startup(cpu->apic_id, page);
+	if (wait_online(cpu, STARTUP_DELAY_NS))
 		return true;
-	lapic_send_startup(cpu->apic_id, (u8)(trampoline_phys >> PAGE_SHIFT));
-	return wait_started(wanted, patience_ns);
+	lapic_send_startup(cpu->apic_id, page);
+	if (wait_online(cpu, patience_ns))
+		return true;
+	lapic_send_init(cpu->apic_id); /* it must not come late, with the next one's arguments */
+	return false;
 }
 
-static void check_expected(void)
+/* Panics with the APIC ids of all that did not come. */
+static void check_all_online(void)
 {
-	u64 expected;
+	char ids[NR_CPUS * sizeof(" 4294967295")];
+	size_t len = 0;
 
-	if (cmdline_get_u64("expect_cpus", &expected) == 0 && expected != nr_started)
-		panic("smp: expect_cpus=%lu on the command line, but %u CPUs are online", expected,
-		      nr_started);
+	for (u32 i = 0; i < nr_cpus_present; i++)
+		if (!cpumask_test(cpu_online_mask, i))
+			len += (size_t)snprintf(ids + len, sizeof(ids) - len, " %u",
+						cpus[i].apic_id);
+	if (len)
+		panic("smp: %u of %u CPUs are online; no answer to a start-up IPI from APIC id%s",
+		      cpus_online(), nr_cpus_present, ids);
 }
 
 void smp_boot_aps(void)
 {
-	u64 patience_ns = ANSWER_BASE_NS + acpi_info.nr_cpus * ANSWER_PER_CPU_NS;
-	struct trampoline_args *args;
+	u64 patience_ns = ANSWER_BASE_NS + nr_cpus_present * ANSWER_PER_CPU_NS;
+	u64 trampoline = nr_cpus_present > 1 ? install_trampoline() : 0, expected;
 
-	if (acpi_info.nr_cpus > 1 && !trampoline_phys)
-		panic("smp: no free page below 640 KiB to start the other CPUs from");
-	args = acpi_info.nr_cpus > 1 ? install_trampoline() : NULL;
-	for (u32 i = 1; i < acpi_info.nr_cpus; i++)
-		if (!start_cpu(&cpus[i], args, patience_ns))
-			panic("smp: cpu%u (APIC id %u) did not answer its start-up IPI within "
-			      "%lu ms; %u of %u CPUs are online",
-			      i, cpus[i].apic_id, patience_ns / NSEC_PER_MSEC, nr_started,
-			      acpi_info.nr_cpus);
-	pr_info("smp: %u of %u CPUs online\n", nr_started, acpi_info.nr_cpus);
-	check_expected();
+	for (u32 i = 1; i < nr_cpus_present; i++)
+		if (!start_cpu(&cpus[i], trampoline, patience_ns))
+			patience_ns = ANSWER_PER_CPU_NS; /* only the list is of interest now */
+	check_all_online();
+	pr_info("smp: %u of %u CPUs online\n", cpus_online(), nr_cpus_present);
+	if (cmdline_get_u64("expect_cpus", &expected) == 0 && expected != cpus_online())
+		panic("smp: expect_cpus=%lu on the command line, but %u CPUs are online", expected,
+		      cpus_online());
 }

@@ -1,8 +1,6 @@
 #include "kernel/symbols.h"
 
 #include "arch/layout.h"
-#include "kernel/ksyms.h"
-#include "kernel/lib.h"
 #include "kernel/log.h"
 
 #define MAX_FRAMES      32
@@ -13,54 +11,34 @@ struct frame {
 	u64 return_address;
 };
 
-/* The last symbol at or below the offset; there is one, as __text_start is the first. */
-static const struct ksym *search(u32 offset)
+/* The last symbol at or below the address: __text_start is the first. */
+const char *symbol_lookup(u64 address, u64 *offset)
 {
+	u64 in_text = address - (u64)__text_start;
 	u32 low = 0, high = nr_ksyms;
 
+	*offset = address;
+	if (address < (u64)__text_start || address >= (u64)__text_end || nr_ksyms == 0)
+		return "?";
 	while (high - low > 1) {
 		u32 middle = low + (high - low) / 2;
 
-		if (ksyms[middle].offset <= offset)
+		if (ksyms[middle].offset <= in_text)
 			low = middle;
 		else
 			high = middle;
 	}
-	return &ksyms[low];
+	*offset = in_text - ksyms[low].offset;
+	return ksym_names + ksyms[low].name;
 }
 
-const char *symbol_lookup(u64 address, u64 *offset)
-{
-	const struct ksym *sym;
-
-	if (address < (u64)__text_start || address >= (u64)__text_end || nr_ksyms == 0)
-		return NULL;
-	sym = search((u32)(address - (u64)__text_start));
-	*offset = address - (u64)__text_start - sym->offset;
-	return ksym_names + sym->name;
-}
-
-void symbol_format(char *buf, size_t size, u64 address)
+/* A call that never returns may end its function: `back` 1 looks up the call, not what follows. */
+static void print_address(u64 address, unsigned back)
 {
 	u64 offset;
-	const char *name = symbol_lookup(address, &offset);
+	const char *name = symbol_lookup(address - back, &offset);
 
-	if (name)
-		snprintf(buf, size, "%s+0x%lx/%016lx", name, offset, address);
-	else
-		snprintf(buf, size, "%016lx", address);
-}
-
-/*
- * A call that never returns may be its function's last instruction: look up the call, not what
- * follows.
- */
-static void print_caller(u64 return_address)
-{
-	u64 offset;
-	const char *name = symbol_lookup(return_address - 1, &offset);
-
-	kprintf("  %s+0x%lx/%016lx\n", name ? name : "?", name ? offset + 1 : 0, return_address);
+	kprintf("  %s+0x%lx/%016lx\n", name, offset + back, address);
 }
 
 /* May the two words at this frame pointer be read? Kernel half, aligned, above the last one. */
@@ -76,15 +54,11 @@ void backtrace_print(u64 rip, u64 rbp)
 {
 	const struct frame *frame = (const struct frame *)rbp, *last = NULL;
 
-	char text[96];
-
 	kprintf("backtrace:\n");
-	if (rip) {
-		symbol_format(text, sizeof(text), rip);
-		kprintf("  %s\n", text);
-	}
+	if (rip)
+		print_address(rip, 0);
 	for (unsigned i = 0; i < MAX_FRAMES && plausible(frame, last); i++) {
-		print_caller(frame->return_address);
+		print_address(frame->return_address, 1);
 		last = frame;
 		frame = frame->caller;
 	}

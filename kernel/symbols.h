@@ -1,18 +1,25 @@
 /*
  * symbols.h - names for addresses in the kernel's text, and backtraces made of them.
  *
- * The table is made by the build from the first link and linked in by the second (see Makefile).
+ * The table is made by tools/ksyms.awk from `nm -n` of a first link, in which it is empty, for the
+ * second. It lies behind all text, so the addresses in it hold for both.
  */
 #ifndef GATHER_SYMBOLS_H
 #define GATHER_SYMBOLS_H
 
 #include "kernel/types.h"
 
-/* The function that holds the address, and how far in; NULL if it is not in the kernel's text. */
-const char *symbol_lookup(u64 address, u64 *offset);
+struct ksym {
+	u32 offset; /* from __text_start; the table is sorted by it */
+	u32 name;   /* index into ksym_names */
+};
 
-/* Prints "name+0x12/ffffffff80201234" into buf; the bare address if it has no name. */
-void symbol_format(char *buf, size_t size, u64 address);
+extern const struct ksym ksyms[];
+extern const char ksym_names[];
+extern const u32 nr_ksyms;
+
+/* The function that holds the address, and how far in; "?" and the address if there is none. */
+const char *symbol_lookup(u64 address, u64 *offset);
 
 /*
  * Prints rip and then the callers found by following frame pointers from rbp, with kprintf. Stops

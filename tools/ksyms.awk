@@ -1,7 +1,7 @@
-# Makes the C table of kernel/ksyms.h from the output of `nm -n`; from no input, an empty table.
+# Makes the C table of kernel/symbols.h from the output of `nm -n`; from no input, an empty table.
 BEGIN {
 	n = 0
-	print "#include \"kernel/ksyms.h\""
+	print "#include \"kernel/symbols.h\""
 	print "#define KSYMS __attribute__((section(\".ksyms\")))"
 }
 
