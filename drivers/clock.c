@@ -7,148 +7,118 @@
 #include "arch/vectors.h"
 #include "drivers/acpi.h"
 #include "drivers/lapic.h"
-#include "drivers/rtc.h"
 #include "kernel/init.h"
 #include "kernel/log.h"
 
-#define PM_TIMER_HZ 3579545 /* ACPI 4.8.3.3 */
-#define PIT_HZ      1193182
-#define PIT_CH2     0x42
-#define PIT_COMMAND 0x43
-#define PORT_B      0x61 /* bit 0: gate of channel 2, bit 1: speaker */
+#define PM_TIMER_HZ   3579545 /* ACPI 4.8.3.3 */
+#define PM_TIMER_MASK 0xffffff
+#define PIT_HZ        1193182
+#define PIT_MASK      0xffff
+#define PIT_CH2       0x42
+#define PIT_COMMAND   0x43
+#define PIT_LATCH_CH2 0x80
+#define PIT_SETUP_CH2 0xb4 /* both bytes, rate generator */
+#define PORT_B        0x61 /* bit 0: gate of channel 2, bit 1: speaker */
 
-#define CALIBRATION_NS (20 * NSEC_PER_MSEC) /* the PIT wraps after 55 ms */
+#define CALIBRATION_HZ 50 /* measures for 1/50 s: the PIT wraps after 55 ms */
 #define SAMPLES        8
-#define RATE_UNIT_HZ   100000 /* finer than this the measurement cannot tell: see round_rate */
+#define RATE_UNIT_HZ   100000 /* finer than this the measurement cannot tell: see rate */
 #define MIN_ALARM_NS   1000
 #define ALARM_SHIFT    28 /* a rate up to 2^36 Hz times 2^28 fits in 64 bits */
 
-/* A counter of known rate that the TSC is measured against. */
-struct reference {
-	const char *name;
-	u32 hz, mask;
-	u32 (*read)(void);
-};
-
+/* All counters at one moment. */
 struct sample {
 	u64 tsc;
-	u32 ref, lapic;
+	u32 reference, lapic;
 };
 
-typedef unsigned __int128 u128;
-
 static u64 tsc_base, tsc_hz;
-static u64 ns_per_tsc;	  /* 32.32 fixed point */
-static u64 tsc_per_ns;	  /* ALARM_SHIFT bits of fraction, as the next */
+static u64 ns_per_tsc; /* 32.32 fixed point */
+static u64 tsc_per_ns; /* ALARM_SHIFT bits of fraction, as the next */
 static u64 lapic_per_ns;
-static u64 max_alarm_ns;  /* what 32 bits of LAPIC timer hold */
-static u64 boot_realtime_ns;
+static u64 max_alarm_ns; /* what 32 bits of LAPIC timer hold */
 
 static u64 scale(u64 value, u64 factor, unsigned shift)
 {
-	return (u64)((u128)value * factor >> shift);
+	return (u64)((unsigned __int128)value * factor >> shift);
 }
 
-/* ---- Calibration ----------------------------------------------------------------------------- */
-
-static u32 read_pm_timer(void)
-{
-	return inl(acpi_info.pm_timer);
-}
-
-/* Channel 2 counts down; latched, then low and high byte. */
-static u32 read_pit(void)
-{
-	u32 low;
-
-	outb(PIT_COMMAND, 0x80);
-	low = inb(PIT_CH2);
-	return -(low | (u32)inb(PIT_CH2) << 8);
-}
+/* ---- Calibration: the TSC and the LAPIC timer against a counter of known rate ---------------- */
 
 static void start_pit(void)
 {
 	outb(PORT_B, (inb(PORT_B) & ~2) | 1);
-	outb(PIT_COMMAND, 0xb4); /* channel 2, both bytes, rate generator */
+	outb(PIT_COMMAND, PIT_SETUP_CH2);
 	outb(PIT_CH2, 0);
 	outb(PIT_CH2, 0); /* 65536 */
 }
 
-static struct reference choose_reference(void)
+/* The PM timer, or the PIT, which counts down and is latched, then read low byte first. */
+static u32 read_reference(void)
 {
+	u32 low;
+
 	if (acpi_info.pm_timer)
-		return (struct reference){ "ACPI PM timer", PM_TIMER_HZ, 0xffffff, read_pm_timer };
-	start_pit();
-	return (struct reference){ "PIT", PIT_HZ, 0xffff, read_pit };
+		return inl(acpi_info.pm_timer);
+	outb(PIT_COMMAND, PIT_LATCH_CH2);
+	low = inb(PIT_CH2);
+	return -(low | (u32)inb(PIT_CH2) << 8);
 }
 
-/*
- * All counters at one moment. The host may stop us between two reads, so the best of several tries
- * is taken: the one with the least time between the first read and the last.
- */
-static struct sample take_sample(const struct reference *ref)
+/* The host may stop us between two reads: the narrowest of several tries counts. */
+static struct sample take_sample(void)
 {
 	struct sample best = { 0 };
 	u64 best_width = UINT64_MAX;
 
 	for (int i = 0; i < SAMPLES; i++) {
-		u64 before = rdtsc(), after;
-		u32 count = ref->read();
-		u32 lapic = lapic_timer_count();
+		struct sample s = { rdtsc(), read_reference(), lapic_timer_count() };
+		u64 width = rdtsc() - s.tsc;
 
-		after = rdtsc();
-		if (after - before < best_width) {
-			best_width = after - before;
-			best = (struct sample){ before + (after - before) / 2, count, lapic };
+		s.tsc += width / 2;
+		if (width < best_width) {
+			best_width = width;
+			best = s;
 		}
 	}
 	return best;
-}
-
-static void wait_reference(const struct reference *ref, u32 ticks)
-{
-	u32 start = ref->read();
-
-	while (((ref->read() - start) & ref->mask) < ticks)
-		cpu_relax();
 }
 
 /*
  * One tick of the PM timer is 14 ppm of the measured time: the digits below are noise, and a
  * virtual machine with a fixed clock should get the same rate, and so the same run, every time.
  */
-static u64 round_rate(u64 hz)
+static u64 rate(u64 counted, u64 reference_hz, u32 ticks)
 {
-	return MAX((hz + RATE_UNIT_HZ / 2) / RATE_UNIT_HZ, 1UL) * RATE_UNIT_HZ;
-}
+	u64 hz = counted * reference_hz / ticks;
 
-static void set_rates(u64 hz, u64 lapic_hz)
-{
-	tsc_hz = hz;
-	ns_per_tsc = (NSEC_PER_SEC << 32) / tsc_hz;
-	tsc_per_ns = (tsc_hz << ALARM_SHIFT) / NSEC_PER_SEC;
-	lapic_per_ns = (lapic_hz << ALARM_SHIFT) / NSEC_PER_SEC;
-	max_alarm_ns = UINT32_MAX / MAX(lapic_hz, 1UL) * NSEC_PER_SEC / 2;
+	return MAX((hz + RATE_UNIT_HZ / 2) / RATE_UNIT_HZ, 1UL) * RATE_UNIT_HZ;
 }
 
 static void calibrate(void)
 {
-	struct reference ref = choose_reference();
+	u32 hz = acpi_info.pm_timer ? PM_TIMER_HZ : PIT_HZ;
+	u32 mask = acpi_info.pm_timer ? PM_TIMER_MASK : PIT_MASK, ticks;
 	struct sample a, b;
-	u64 ticks, lapic_hz;
+	u64 lapic_hz;
 
+	start_pit();
 	lapic_timer_setup(LAPIC_TIMER_ONE_SHOT, VEC_TIMER); /* cannot ring: interrupts are off */
 	lapic_timer_start(UINT32_MAX);
-	a = take_sample(&ref);
-	wait_reference(&ref, (u32)(CALIBRATION_NS * ref.hz / NSEC_PER_SEC));
-	b = take_sample(&ref);
-	lapic_timer_start(0);
-	ticks = (b.ref - a.ref) & ref.mask;
-	lapic_hz = round_rate((u64)(a.lapic - b.lapic) * ref.hz / ticks);
-	set_rates(round_rate((b.tsc - a.tsc) * ref.hz / ticks), lapic_hz);
+	a = take_sample();
+	while (((read_reference() - a.reference) & mask) < hz / CALIBRATION_HZ)
+		cpu_relax();
+	b = take_sample();
+	ticks = (b.reference - a.reference) & mask;
 	tsc_base = b.tsc;
+	tsc_hz = rate(b.tsc - a.tsc, hz, ticks);
+	lapic_hz = rate(a.lapic - b.lapic, hz, ticks);
+	ns_per_tsc = (NSEC_PER_SEC << 32) / tsc_hz;
+	tsc_per_ns = (tsc_hz << ALARM_SHIFT) / NSEC_PER_SEC;
+	lapic_per_ns = (lapic_hz << ALARM_SHIFT) / NSEC_PER_SEC;
+	max_alarm_ns = UINT32_MAX / lapic_hz * NSEC_PER_SEC / 2;
 	pr_info("clock: TSC %lu kHz, LAPIC timer %lu kHz by the %s\n", tsc_hz / 1000,
-		lapic_hz / 1000, ref.name);
+		lapic_hz / 1000, acpi_info.pm_timer ? "ACPI PM timer" : "PIT");
 }
 
 static void timer_irq(struct trap_frame *tf)
@@ -160,7 +130,6 @@ static void timer_irq(struct trap_frame *tf)
 void clock_init(void)
 {
 	calibrate();
-	boot_realtime_ns = rtc_read_seconds() * NSEC_PER_SEC;
 	irq_register(VEC_TIMER, timer_irq);
 }
 
@@ -169,11 +138,6 @@ void clock_init(void)
 u64 clock_ns(void)
 {
 	return ns_per_tsc ? scale(rdtsc() - tsc_base, ns_per_tsc, 32) : 0;
-}
-
-u64 clock_realtime_ns(void)
-{
-	return boot_realtime_ns + clock_ns();
 }
 
 u64 clock_tsc_khz(void)
@@ -193,10 +157,9 @@ void clock_delay_ns(u64 ns)
 
 void timer_init_cpu(void)
 {
-	lapic_timer_setup(cpu_features.tsc_deadline ? LAPIC_TIMER_TSC_DEADLINE :
+	lapic_timer_setup(cpu_has(CPU_TSC_DEADLINE) ? LAPIC_TIMER_TSC_DEADLINE :
 						      LAPIC_TIMER_ONE_SHOT,
 			  VEC_TIMER);
-	timer_stop();
 }
 
 void timer_set_deadline_ns(u64 abs_ns)
@@ -205,16 +168,8 @@ void timer_set_deadline_ns(u64 abs_ns)
 	u64 delta = abs_ns > now ? abs_ns - now : 0;
 
 	delta = MIN(MAX(delta, MIN_ALARM_NS), max_alarm_ns);
-	if (cpu_features.tsc_deadline)
+	if (cpu_has(CPU_TSC_DEADLINE))
 		wrmsr(MSR_TSC_DEADLINE, rdtsc() + scale(delta, tsc_per_ns, ALARM_SHIFT));
 	else
 		lapic_timer_start((u32)scale(delta, lapic_per_ns, ALARM_SHIFT) + 1);
-}
-
-void timer_stop(void)
-{
-	if (cpu_features.tsc_deadline)
-		wrmsr(MSR_TSC_DEADLINE, 0);
-	else
-		lapic_timer_start(0);
 }

@@ -11,7 +11,7 @@
 
 #include "kernel/types.h"
 
-/* Measures TSC and LAPIC timer, reads the wall clock. Boot CPU, after lapic_init_cpu. */
+/* Measures TSC and LAPIC timer. Boot CPU, after lapic_init_cpu. */
 void clock_init(void);
 
 /* Prepares this CPU's alarm, stopped. Each CPU, after lapic_init_cpu and clock_init. */
@@ -20,8 +20,11 @@ void timer_init_cpu(void);
 /* Nanoseconds since clock_init; never goes back on a CPU. 0 before. Any context. */
 u64 clock_ns(void);
 
-/* Nanoseconds since 1970 by the CMOS clock (UTC, full seconds at boot) and clock_ns. */
-u64 clock_realtime_ns(void);
+/* The wall clock's time, were this machine started in 1970: no hardware clock is read. */
+static inline u64 clock_realtime_ns(void)
+{
+	return clock_ns();
+}
 
 /* The measured TSC rate; 0 before clock_init. */
 u64 clock_tsc_khz(void);
@@ -34,8 +37,5 @@ void clock_delay_ns(u64 ns);
  * the past rings at once; one further away than the hardware counts rings early. Interrupts off.
  */
 void timer_set_deadline_ns(u64 abs_ns);
-
-/* No alarm until the next timer_set_deadline_ns. One already pending may still ring. */
-void timer_stop(void);
 
 #endif

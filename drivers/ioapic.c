@@ -4,7 +4,6 @@
 #include "arch/paging.h"
 #include "drivers/acpi.h"
 #include "kernel/errno.h"
-#include "kernel/log.h"
 
 #define IOREGSEL 0x00
 #define IOWIN    0x10
@@ -19,10 +18,8 @@
 #define INTI_POLARITY(flags) ((flags)&3)
 #define INTI_TRIGGER(flags)  ((flags) >> 2 & 3)
 
-#define PIC1_COMMAND 0x20
-#define PIC1_DATA    0x21
-#define PIC2_COMMAND 0xa0
-#define PIC2_DATA    0xa1
+#define PIC1 0x20
+#define PIC2 0xa0
 
 struct ioapic {
 	char *regs;
@@ -30,7 +27,6 @@ struct ioapic {
 };
 
 static struct ioapic ioapics[ACPI_MAX_IOAPICS];
-static u32 nr_ioapics;
 
 static u32 ioapic_read(const struct ioapic *io, u32 reg)
 {
@@ -46,43 +42,30 @@ static void ioapic_write(const struct ioapic *io, u32 reg, u32 value)
 
 /*
  * The 8259s stay masked, but a spurious interrupt of theirs cannot be: moved off the exceptions'
- * vectors it is merely counted.
+ * vectors it is merely counted. Four initialisation words, then the mask.
  */
-static void mask_8259(void)
+static void mask_8259(u16 port, u8 vector, u8 cascade)
 {
-	outb(PIC1_COMMAND, 0x11);
-	outb(PIC2_COMMAND, 0x11);
-	outb(PIC1_DATA, 0x20);
-	outb(PIC2_DATA, 0x28);
-	outb(PIC1_DATA, 4);
-	outb(PIC2_DATA, 2);
-	outb(PIC1_DATA, 1);
-	outb(PIC2_DATA, 1);
-	outb(PIC1_DATA, 0xff);
-	outb(PIC2_DATA, 0xff);
-}
-
-static void init_one(const struct acpi_ioapic *desc)
-{
-	struct ioapic *io = &ioapics[nr_ioapics];
-
-	io->regs = ioremap(desc->phys, PAGE_SIZE);
-	if (!io->regs) {
-		pr_warn("ioapic: cannot map the registers at %lx\n", desc->phys);
-		return;
-	}
-	io->gsi_base = desc->gsi_base;
-	io->nr_inputs = (ioapic_read(io, IOAPIC_VERSION) >> 16 & 0xff) + 1;
-	for (u32 n = 0; n < io->nr_inputs; n++)
-		ioapic_write(io, IOAPIC_REDIR(n), REDIR_MASKED);
-	nr_ioapics++;
+	outb(port, 0x11);
+	outb(port + 1, vector);
+	outb(port + 1, cascade);
+	outb(port + 1, 1);
+	outb(port + 1, 0xff);
 }
 
 void ioapic_init(void)
 {
-	mask_8259();
-	for (u32 i = 0; i < acpi_info.nr_ioapics; i++)
-		init_one(&acpi_info.ioapic[i]);
+	mask_8259(PIC1, 0x20, 4);
+	mask_8259(PIC2, 0x28, 2);
+	for (u32 i = 0; i < acpi_info.nr_ioapics; i++) {
+		struct ioapic *io = &ioapics[i];
+
+		io->regs = ioremap(acpi_info.ioapic[i].phys, PAGE_SIZE);
+		io->gsi_base = acpi_info.ioapic[i].gsi_base;
+		io->nr_inputs = (ioapic_read(io, IOAPIC_VERSION) >> 16 & 0xff) + 1;
+		for (u32 n = 0; n < io->nr_inputs; n++)
+			ioapic_write(io, IOAPIC_REDIR(n), REDIR_MASKED);
+	}
 }
 
 static struct acpi_override find_override(u8 irq)
@@ -95,7 +78,7 @@ static struct acpi_override find_override(u8 irq)
 
 static const struct ioapic *find_ioapic(u32 gsi)
 {
-	for (u32 i = 0; i < nr_ioapics; i++)
+	for (u32 i = 0; i < acpi_info.nr_ioapics; i++)
 		if (gsi - ioapics[i].gsi_base < ioapics[i].nr_inputs)
 			return &ioapics[i];
 	return NULL;
@@ -105,7 +88,8 @@ int ioapic_route_isa(u8 irq, u8 vector, u32 apic_id)
 {
 	struct acpi_override route = find_override(irq);
 	const struct ioapic *io = find_ioapic(route.gsi);
-	u32 low = vector, n;
+	u32 low = vector;
+	u32 reg;
 
 	if (!io || apic_id > 0xff)
 		return -ENODEV;
@@ -113,9 +97,8 @@ int ioapic_route_isa(u8 irq, u8 vector, u32 apic_id)
 		low |= REDIR_ACTIVE_LOW;
 	if (INTI_TRIGGER(route.flags) == 3)
 		low |= REDIR_LEVEL;
-	n = route.gsi - io->gsi_base;
-	ioapic_write(io, IOAPIC_REDIR(n), REDIR_MASKED);
-	ioapic_write(io, IOAPIC_REDIR(n) + 1, apic_id << 24);
-	ioapic_write(io, IOAPIC_REDIR(n), low);
+	reg = IOAPIC_REDIR(route.gsi - io->gsi_base);
+	ioapic_write(io, reg + 1, apic_id << 24); /* masked by ioapic_init until the next write */
+	ioapic_write(io, reg, low);
 	return 0;
 }

@@ -35,7 +35,7 @@ void lapic_send_startup(u32 apic_id, u8 page);
 void lapic_send_nmi(u32 apic_id);
 
 /* The timer register set, for drivers/clock.c. This CPU only. */
-enum lapic_timer_mode { LAPIC_TIMER_ONE_SHOT, LAPIC_TIMER_TSC_DEADLINE };
+enum lapic_timer_mode { LAPIC_TIMER_ONE_SHOT = 0, LAPIC_TIMER_TSC_DEADLINE = 1 << 18 };
 void lapic_timer_setup(enum lapic_timer_mode mode, u8 vector);
 void lapic_timer_start(u32 count); /* one-shot, 16 bus cycles per count; 0 stops */
 u32 lapic_timer_count(void);

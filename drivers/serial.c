@@ -35,11 +35,11 @@ static void (*input_handler)(u8 byte);
 
 void serial_init(void)
 {
-	outb(UART_IER, 0);
 	outb(UART_LCR, LCR_DLAB | LCR_8N1);
 	outb(UART_DATA, DIVISOR);
-	outb(UART_IER, 0);
+	outb(UART_IER, 0); /* the divisor's high byte; below, no interrupts */
 	outb(UART_LCR, LCR_8N1);
+	outb(UART_IER, 0);
 	outb(UART_FCR, FCR_ENABLE);
 	outb(UART_MCR, MCR_ON);
 }
