@@ -28,22 +28,22 @@ void host_reset_cpus(struct thread *running)
 	host_locks_held = 0;
 }
 
-/* The ticket tells whether the lock is taken. */
+/* The owner tells whether the lock is taken. */
 void spin_lock(spinlock_t *lock)
 {
-	assert_int_equal(lock->next, 0);
-	lock->next = 1;
+	assert_int_equal(lock->owner, 0);
+	lock->owner = 1;
 	host_locks_held++;
 }
 
 void spin_unlock(spinlock_t *lock)
 {
-	assert_int_equal(lock->next, 1);
-	lock->next = 0;
+	assert_int_equal(lock->owner, 1);
+	lock->owner = 0;
 	host_locks_held--;
 }
 
 void spin_assert_held(const spinlock_t *lock)
 {
-	assert_int_equal(lock->next, 1);
+	assert_int_equal(lock->owner, 1);
 }

@@ -218,7 +218,7 @@ static void check_without_batch(void)
 	assert_int_equal(frames_freed, 10);
 	assert_int_equal(limbo_pages(), 0);
 	assert_true(tlb_ubc_empty(&thread));
-	assert_int_equal(cpus[0].vm_events[BATCH_ALLOC_FAILED], 10);
+	assert_int_equal(cpus[0].vm_events[VM_batch_alloc_failed], 10);
 }
 
 static void without_a_batch_page_each_unmap_flushes(void **state)
@@ -280,8 +280,8 @@ static void the_policy_may_change_at_any_time(void **state)
 	}
 	try_to_unmap_flush();
 	assert_int_equal(frames_freed, added);
-	assert_int_equal(cpus[0].tlb_stat[TLB_RECLAIM].freed, added);
-	assert_int_equal(cpus[0].vm_events[BATCH_FLUSHES], flushes);
+	assert_int_equal(cpus[0].stat.tlb[TLB_RECLAIM].freed, added);
+	assert_int_equal(cpus[0].vm_events[VM_batch_flushes], flushes);
 }
 
 static void unknown_policies_are_refused(void **state)

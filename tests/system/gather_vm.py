@@ -111,6 +111,8 @@ class VM:
         now = time.monotonic()
         silent, total = now - self._last_output, now - start
         if not alive:
+            while self._reader.is_alive() and self._changed.wait(10):
+                pass  # the rest of the panic
             self._fail(what, "the machine stopped or panicked before")
         if silent > (stall or self.stall):
             self._fail(what, f"the console was silent for {silent:.0f} s")
