@@ -31,10 +31,10 @@ void ktest_fail(const char *file, int line, const char *cond, const char *fmt, .
 /* A numbered kernel thread per online CPU runs fn(cpu), pinned there; returns when all have ended. */
 void ktest_on_each_cpu(void (*fn)(u64 cpu));
 
-/* Wait, yielding, until cond holds; for conditions that other threads surely bring about. */
+/* Wait, asleep, until cond holds; for conditions that other threads surely bring about. */
 #define KT_WAIT_FOR(cond)                                                                          \
 	while (!(cond))                                                                            \
-	sched_yield()
+	sleep_until(clock_ns() + NSEC_PER_MSEC / 4)
 
 /* A small generator with a fixed seed per caller: the same numbers in every run. */
 u64 ktest_random(u64 *state);
