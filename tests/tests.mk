@@ -38,10 +38,10 @@ host-tests: $(addprefix build/host/,$(HOST_TESTS))
 test-host: $(patsubst tests/host/%.c,build/host/%,$(wildcard tests/host/test_$(T).c))
 	@$(PYTHON) tests/run.py --host '$(T)'
 
-test-system: iso $(SYSTEM_ISOS) | build/.setup-run build/.setup-test
+test-system: iso user | build/.setup-run build/.setup-test
 	@$(PYTHON) tests/run.py --system -- $(PYTEST_ARGS)
 
-test: iso $(SYSTEM_ISOS) host-tests linux-workloads | build/.setup-run build/.setup-test
+test: iso user host-tests linux-workloads | build/.setup-run build/.setup-test
 	@$(PYTHON) tests/run.py --host '*' --system -- $(PYTEST_ARGS)
 
 -include $(shell find build/host -name '*.d' 2>/dev/null)

@@ -23,6 +23,10 @@ build/.setup-%: tools/requirements.tab
 	@tools/setup $*
 	@touch $@
 
+# One after the other, for make -j: the package manager has one lock.
+build/.setup-run: | build/.setup-build
+build/.setup-test: | build/.setup-run
+
 # What is built needs the tools, whoever asks for it.
 build/gen/flags build/gather.iso: | build/.setup-build
 $(foreach p,$(USER_PROGRAMS),$(call user_objects,user,$(p))): | build/.setup-build
