@@ -24,7 +24,7 @@ static int start(void **state)
 static struct tour_figures figures(const struct policy *policy, uint64_t pages, uint64_t targets)
 {
 	return (struct tour_figures){ .policy = policy, .pages = pages, .sharers = 7 * pages,
-				      .verified = true,
+				      .bad_pages = 0,
 				      .tlb = { .targets = targets, .taken = targets } };
 }
 
@@ -77,7 +77,7 @@ static void finds_what_is_wrong(void **state)
 	assert_false(tour_check(&setup, &f));
 	f.tlb.coalesced++;
 	assert_true(tour_check(&setup, &f));
-	f.verified = false;
+	f.bad_pages = -1;
 	assert_false(tour_check(&setup, &f));
 	assert_false(passes(&page, 0, 0));
 }

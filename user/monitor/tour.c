@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "user/lib/args.h"
 #include "user/lib/gen.h"
@@ -19,7 +20,7 @@ static struct cpu_sample before, after;
 /* Four times memory: each page is reclaimed long before it is read to the end of the file. */
 static unsigned int default_file_mib(const struct info_system *sys)
 {
-	uint64_t pages = 4 * sys->mem_total_pages, unit = ROUND_MIB * GEN_PAGES_PER_MIB;
+	uint64_t pages = 4 * sys->mem_boot_pages, unit = ROUND_MIB * GEN_PAGES_PER_MIB;
 	uint64_t mib = (pages + unit - 1) / unit * ROUND_MIB;
 
 	return mib < GEN_MAX_MIB ? (unsigned int)mib : GEN_MAX_MIB;
@@ -81,14 +82,35 @@ static struct tlb_counters difference(const struct tlb_counters *a, const struct
 	};
 }
 
-static bool run_readers(const struct tour_setup *setup)
+#define COUNT_FILE "/tmp/tour.bad_pages"
+
+static int64_t read_count(void)
+{
+	FILE *file = fopen(COUNT_FILE, "r");
+	long long bad;
+
+	if (!file || fscanf(file, "%lld", &bad) != 1)
+		bad = -1;
+	if (file)
+		fclose(file);
+	return bad;
+}
+
+/* How many bad pages the readers found; -1: they did not finish. */
+static int64_t run_readers(const struct tour_setup *setup)
 {
 	char cpus[16], mib[16];
-	char *argv[] = { "lru-read", "--lockstep", "-n", cpus, "--mib", mib, NULL };
+	char *argv[] = { "lru-read", "--lockstep", "-n", cpus, "--mib", mib,
+			 "--count", COUNT_FILE, NULL };
+	int64_t bad;
 
 	snprintf(cpus, sizeof(cpus), "%u", setup->cpus);
 	snprintf(mib, sizeof(mib), "%u", setup->file_mib);
-	return program_run(argv);
+	unlink(COUNT_FILE);
+	if (program_run(argv))
+		return read_count();
+	bad = read_count();
+	return bad > 0 ? bad : -1;
 }
 
 /* False only when it could not be measured; a bad page is in the figures. */
@@ -102,7 +124,7 @@ static bool measure(const struct tour_setup *setup, struct tour_figures *f)
 	    !system_control(CONTROL_DROP_CACHES, 0, "to drop caches") ||
 	    !sample_at_rest(&before) || !system_vmstat(&vm_before))
 		return false;
-	f->verified = run_readers(setup);
+	f->bad_pages = run_readers(setup);
 	if (!sample_at_rest(&after) || !system_vmstat(&vm_after))
 		return false;
 	tlb_before = tlb_counters_of(&before, TLB_RECLAIM);

@@ -24,7 +24,7 @@ struct tour_figures {
 	struct tlb_counters tlb;
 	uint64_t pages;   /* unmapped by reclaim */
 	uint64_t sharers; /* sum over them of other CPUs that had them mapped */
-	bool verified;    /* the workload found every page right */
+	int64_t bad_pages; /* as the workload counted them; -1: it did not finish */
 };
 
 /* Pages that one flush of the policy can serve. */

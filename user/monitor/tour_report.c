@@ -34,16 +34,15 @@ void tour_print_result(const struct tour_setup *setup, const struct tour_figures
 	uint64_t sharers = tour_ratio(f->sharers, f->pages, TWO_DECIMALS);
 	char per_page[32], mean[32];
 
-	/* How many were bad is in the workload's own RESULT line; -1 says: look there. */
 	printf("RESULT exp=reclaim tlb=%s cpus=%u mem_mib=%u file_mib=%u pages=%llu icr=%llu "
 	       "targets=%llu taken=%llu coalesced=%llu flushes=%llu freed=%llu sharers=%s "
-	       "lazy=%llu targets_per_page=%s bad_pages=%d\n",
+	       "lazy=%llu targets_per_page=%s bad_pages=%lld\n",
 	       f->policy->name, setup->cpus, setup->mem_mib, setup->file_mib, (ull)f->pages,
 	       (ull)f->tlb.icr, (ull)f->tlb.targets, (ull)f->tlb.taken, (ull)f->tlb.coalesced,
 	       (ull)f->tlb.flushes, (ull)f->tlb.freed,
 	       decimal(mean, sizeof(mean), sharers, TWO_DECIMALS, 2), (ull)f->tlb.lazy,
 	       decimal(per_page, sizeof(per_page), targets_per_page(f), FOUR_DECIMALS, 4),
-	       f->verified ? 0 : -1);
+	       (long long)f->bad_pages);
 }
 
 /* ---- Checks ------------------------------------------------------------------------------- */
@@ -70,7 +69,8 @@ static bool check_bounds(const struct tour_setup *setup, const struct tour_figur
 
 	if (setup->cpus < 8)
 		return true;
-	if (strcmp(name, "page") == 0 && shared && targets_per_page(f) < 6 * FOUR_DECIMALS)
+	/* An idle CPU that was skipped is as good as interrupted: it flushes before it goes on. */
+	if (strcmp(name, "page") == 0 && shared && f->tlb.targets + f->tlb.lazy < 6 * f->pages)
 		return failed(f, "fewer than 6 targets a page: is it really page by page?");
 	if (strcmp(name, "batch32") == 0 && !below(setup, f, 2300))
 		return failed(f, "more than 0.23 targets a page (8 CPUs): batches are not full");
@@ -83,8 +83,8 @@ bool tour_check(const struct tour_setup *setup, const struct tour_figures *f)
 {
 	bool ok = true;
 
-	if (!f->verified)
-		ok = failed(f, "the workload did not verify every page");
+	if (f->bad_pages != 0)
+		ok = failed(f, "the workload did not find every page right");
 	if (f->pages == 0)
 		ok = failed(f, "reclaim has not unmapped a page");
 	if (f->tlb.taken + f->tlb.coalesced != f->tlb.targets)
@@ -141,6 +141,9 @@ static void print_lesson(const struct tour_setup *setup, const struct tour_figur
 	       "translation.\nFlushed page by page, that cost %s targets a page.\n",
 	       decimal(n, sizeof(n), others, TWO_DECIMALS, 2),
 	       decimal(targets, sizeof(targets), targets_per_page(page), FOUR_DECIMALS, 4));
+	if (page->tlb.lazy > page->tlb.targets / 10)
+		printf("Of the CPUs to tell, %llu were idle and skipped: they catch up before they "
+		       "run user code.\n", (ull)page->tlb.lazy);
 	print_gain(page, figures_of(f, "batch32"), "32 pages share a round of interrupts");
 	snprintf(why, sizeof(why), "frames wait in limbo over scan rounds, and %u share a round",
 		 setup->batch_capacity);
