@@ -5,8 +5,7 @@
  * "memory" clobber. Register and bit names: Intel SDM vol. 3A 2.5 (control registers), vol. 4
  * (MSRs).
  */
-#ifndef GATHER_ARCH_CPU_H
-#define GATHER_ARCH_CPU_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -18,14 +17,7 @@
 #define RFLAGS_NT        BIT(14)
 #define RFLAGS_AC        BIT(18)
 
-#define CR0_MP BIT(1)
-#define CR0_EM BIT(2)
-#define CR0_TS BIT(3)
-#define CR0_NE BIT(5)
-#define CR0_WP BIT(16)
-#define CR0_AM BIT(18)
-#define CR0_NW BIT(29)
-#define CR0_CD BIT(30)
+#define CR0_KERNEL 0x80010033 /* PG WP NE ET MP PE; EM, TS, AM, CD and NW clear */
 
 #define CR4_PGE        BIT(7)
 #define CR4_OSFXSR     BIT(9)
@@ -127,7 +119,6 @@ static inline void __noreturn cpu_halt_forever(void)
 		__asm__ volatile("movq %0, %%" reg ::"r"(value) : "memory");                       \
 	}
 
-DEFINE_READ_CR(read_cr0, "cr0")
 DEFINE_READ_CR(read_cr2, "cr2")
 DEFINE_READ_CR(read_cr3, "cr3")
 DEFINE_READ_CR(read_cr4, "cr4")
@@ -193,5 +184,3 @@ static inline void clac(void)
 {
 	__asm__ volatile("clac" ::: "memory");
 }
-
-#endif

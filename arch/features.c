@@ -15,15 +15,15 @@ static const struct {
 	u8 bit;
 	u64 cr4; /* what switches it on */
 } features[NR_CPU_FEATURES] = {
-	[CPU_PGE] = { "pge", 1, EDX, 13, CR4_PGE },
-	[CPU_NX] = { "nx", 0x80000001, EDX, 20, 0 },
-	[CPU_SMEP] = { "smep", 7, EBX, 7, CR4_SMEP },
-	[CPU_SMAP] = { "smap", 7, EBX, 20, CR4_SMAP },
-	[CPU_UMIP] = { "umip", 7, ECX, 2, CR4_UMIP },
-	[CPU_XSAVE] = { "xsave", 1, ECX, 26, CR4_OSXSAVE },
-	[CPU_AVX] = { "avx", 1, ECX, 28, 0 },
-	[CPU_X2APIC] = { "x2apic", 1, ECX, 21, 0 },
-	[CPU_TSC_DEADLINE] = { "tsc-deadline", 1, ECX, 24, 0 },
+	[CPU_PGE] = {"pge", 1, EDX, 13, CR4_PGE},
+	[CPU_NX] = {"nx", 0x80000001, EDX, 20, 0},
+	[CPU_SMEP] = {"smep", 7, EBX, 7, CR4_SMEP},
+	[CPU_SMAP] = {"smap", 7, EBX, 20, CR4_SMAP},
+	[CPU_UMIP] = {"umip", 7, ECX, 2, CR4_UMIP},
+	[CPU_XSAVE] = {"xsave", 1, ECX, 26, CR4_OSXSAVE},
+	[CPU_AVX] = {"avx", 1, ECX, 28, 0},
+	[CPU_X2APIC] = {"x2apic", 1, ECX, 21, 0},
+	[CPU_TSC_DEADLINE] = {"tsc-deadline", 1, ECX, 24, 0},
 };
 
 u64 cpu_features;
@@ -43,7 +43,7 @@ static u64 detect(void)
 
 	for (unsigned i = 0; i < NR_CPU_FEATURES; i++) {
 		struct cpuid_regs r = cpuid(features[i].leaf, 0);
-		u32 regs[] = { r.eax, r.ebx, r.ecx, r.edx };
+		u32 regs[] = {r.eax, r.ebx, r.ecx, r.edx};
 
 		if (has_leaf(features[i].leaf) && regs[features[i].reg] & BIT(features[i].bit))
 			found |= BIT(i);
@@ -73,8 +73,7 @@ void cpu_features_enable(void)
 	if (cpu_features & ~detect())
 		panic("CPU with APIC id %u lacks features of the boot CPU (bits %lx)",
 		      cpuid_apic_id(), cpu_features & ~detect());
-	write_cr0((read_cr0() | CR0_WP | CR0_NE | CR0_MP) &
-		  ~(CR0_EM | CR0_TS | CR0_CD | CR0_NW | CR0_AM));
+	write_cr0(CR0_KERNEL);
 	for (unsigned i = 0; i < NR_CPU_FEATURES; i++)
 		if (cpu_has(i))
 			cr4 |= features[i].cr4;

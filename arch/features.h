@@ -3,8 +3,7 @@
  *
  * The boot CPU detects once; every CPU then enables the same set, and checks that it has it.
  */
-#ifndef GATHER_FEATURES_H
-#define GATHER_FEATURES_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -33,7 +32,7 @@ static inline bool cpu_has(enum cpu_feature feature)
 void cpu_features_detect(void);
 
 /*
- * Sets CR0 (WP, NE), CR4 (PGE, OSFXSR, OSXSAVE, SMEP, SMAP, UMIP), EFER (NXE) and XCR0 on this
+ * Sets CR0, CR4 (PGE, OSFXSR, OSXSAVE, SMEP, SMAP, UMIP), EFER (NXE) and XCR0 on this
  * CPU. Panics if this CPU lacks what the boot CPU has. CR4.PGE needs page tables that use G
  * properly.
  */
@@ -41,5 +40,3 @@ void cpu_features_enable(void);
 
 /* This CPU's APIC id by CPUID: works before the LAPIC is mapped. */
 u32 cpuid_apic_id(void);
-
-#endif

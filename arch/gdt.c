@@ -49,7 +49,7 @@ static void load_segments(const struct gdt *gdt)
 	struct {
 		u16 limit;
 		u64 base;
-	} __packed gdtr = { sizeof(gdt->entries) - 1, (u64)gdt->entries };
+	} __packed gdtr = {sizeof(gdt->entries) - 1, (u64)gdt->entries};
 
 	__asm__ volatile("lgdt %0\n\t"
 			 "pushq %1\n\t"

@@ -5,8 +5,7 @@
  * which names the stack for entries from ring 3 (rsp0) and the stacks of events that must not trust
  * the current one (IST): double fault, NMI and machine check (Intel SDM vol. 3A 6.14.5, 7.7).
  */
-#ifndef GATHER_GDT_H
-#define GATHER_GDT_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -58,5 +57,3 @@ void gdt_load(struct cpu *cpu);
  * (cpu->kstack_top) alike. This CPU only, interrupts off; top is 16-byte aligned.
  */
 void arch_set_kernel_stack(u64 top);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Device registers are read and written by volatile accesses of the register's own width.
  */
-#ifndef GATHER_ARCH_IO_H
-#define GATHER_ARCH_IO_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -36,5 +35,3 @@ static inline void mmio_write32(volatile void *reg, u32 value)
 {
 	*(volatile u32 *)reg = value;
 }
-
-#endif

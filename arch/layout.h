@@ -11,8 +11,7 @@
  * The last user page stays unmapped so that the address after a SYSCALL instruction is always
  * canonical (Intel SDM vol. 2, SYSRET; a #GP on the way out would run in ring 0).
  */
-#ifndef GATHER_LAYOUT_H
-#define GATHER_LAYOUT_H
+#pragma once
 
 #define USER_BASE 0x0000000000400000
 #define USER_END  0x00007ffffffff000
@@ -48,5 +47,3 @@ static inline u64 kernel_to_phys(const void *image_address)
 {
 	return (u64)image_address - KERNEL_BASE;
 }
-
-#endif

@@ -37,16 +37,18 @@ void syscall_entry_c(struct trap_frame *tf);
 static struct idt_gate idt[NR_VECTORS] __aligned(16);
 static irq_handler irq_handlers[NR_VECTORS];
 
+/* clang-format off */
 static const char *const exception_names[] = {
-	"#DE divide error",	   "#DB debug exception",  "NMI",
-	"#BP breakpoint",	   "#OF overflow",	   "#BR bound range exceeded",
-	"#UD invalid opcode",	   "#NM no FPU",	   "#DF double fault",
-	"reserved 9",		   "#TS invalid TSS",	   "#NP segment not present",
-	"#SS stack fault",	   "#GP general protection", "#PF page fault",
-	"reserved 15",		   "#MF x87 error",	   "#AC alignment check",
-	"#MC machine check",	   "#XM SIMD error",	   "#VE virtualization exception",
+	"#DE divide error",   "#DB debug exception",      "NMI",
+	"#BP breakpoint",     "#OF overflow",             "#BR bound range exceeded",
+	"#UD invalid opcode", "#NM device not available", "#DF double fault",
+	"reserved 9",         "#TS invalid TSS",          "#NP segment not present",
+	"#SS stack fault",    "#GP general protection",   "#PF page fault",
+	"reserved 15",        "#MF x87 error",            "#AC alignment check",
+	"#MC machine check",  "#XM SIMD error",           "#VE virtualization exception",
 	"#CP control protection",
 };
+/* clang-format on */
 
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
@@ -73,7 +75,7 @@ void trap_init_cpu(void)
 	struct {
 		u16 limit;
 		u64 base;
-	} __packed idtr = { sizeof(idt) - 1, (u64)idt };
+	} __packed idtr = {sizeof(idt) - 1, (u64)idt};
 
 	__asm__ volatile("lidt %0" ::"m"(idtr) : "memory");
 	wrmsr(MSR_STAR, (u64)KERNEL_CS << 32); /* SYSRET's half stays 0: never used */
@@ -123,7 +125,7 @@ static void handle_irq(struct trap_frame *tf)
 	if (tf->vector != VEC_SPURIOUS) /* SDM vol. 3A 10.9: no EOI for that one */
 		lapic_eoi();
 	if (handler)
-		handler(tf);
+		handler();
 	else
 		this_cpu_add64(stat.spurious_irqs, 1);
 	ASSERT(irqs_disabled(), "handler of vector %lu enabled interrupts", tf->vector);

@@ -9,8 +9,7 @@
  *   kernel --IRQ/exc.-> isr stubs ----> C handler --> preempt_schedule_irq if due --> IRETQ
  *   #DF, NMI, #MC  --> own IST stack, GS decided by its MSR, never reschedule
  */
-#ifndef GATHER_TRAP_H
-#define GATHER_TRAP_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -33,7 +32,7 @@ static inline bool trap_from_user(const struct trap_frame *tf)
 	return (tf->cs & 3) == 3;
 }
 
-typedef void (*irq_handler)(struct trap_frame *tf);
+typedef void (*irq_handler)(void);
 
 /* Builds the IDT; once, on CPU 0, before trap_init_cpu. */
 void trap_init(void);
@@ -81,5 +80,3 @@ void preempt_schedule_irq(void);
 
 /* Before every return to user mode: reschedules, dies. Interrupts off, also after. */
 void exit_to_user_mode(struct trap_frame *tf);
-
-#endif

@@ -2,8 +2,7 @@
  * vectors.h - the interrupt vectors. A higher number is a higher LAPIC priority (SDM vol. 3A
  * 10.8.3).
  */
-#ifndef GATHER_VECTORS_H
-#define GATHER_VECTORS_H
+#pragma once
 
 #define VEC_NMI           2
 #define VEC_DOUBLE_FAULT  8
@@ -20,5 +19,3 @@
 
 #define NR_VECTORS  256
 #define VEC_SYSCALL 0x100 /* what a trap frame made by SYSCALL carries; not a real vector */
-
-#endif

@@ -16,7 +16,6 @@
 %define PTE_WRITE   0x002
 %define PDE_HUGE    0x080
 
-%define CR0_PE_PG   0x80000001
 %define CR4_PAE     0x20
 %define EFER_LME    0x100
 
@@ -63,8 +62,7 @@ start:
 	rdmsr
 	or eax, EFER_LME
 	wrmsr
-	mov eax, cr0
-	or eax, CR0_PE_PG
+	mov eax, CR0_KERNEL
 	mov cr0, eax
 	lgdt [PHYS(boot_gdtr)]
 	jmp KERNEL_CS:PHYS(long_mode)

@@ -3,8 +3,7 @@
  *
  * Written by multiboot2_parse on CPU 0 before memory management starts; constant afterwards.
  */
-#ifndef GATHER_BOOTINFO_H
-#define GATHER_BOOTINFO_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -40,5 +39,3 @@ struct boot_info {
 };
 
 extern struct boot_info boot_info;
-
-#endif

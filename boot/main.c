@@ -53,7 +53,7 @@ static void read_cmdline(void)
 	if (cmdline_set(len >= 0 ? text : boot_info.cmdline) < 0)
 		pr_warn("boot: the command line was cut at %d bytes\n", CMDLINE_MAX - 1);
 	if (cmdline_get_u64("loglevel", &level) == 0)
-		log_set_level((enum log_level)MIN(level, (u64)LOG_DEBUG));
+		log_level = (enum log_level)MIN(level, (u64)LOG_DEBUG);
 	pr_info("boot: loader \"%s\", command line \"%s\"%s\n", boot_info.loader, cmdline_text(),
 		len >= 0 ? " (fw_cfg)" : "");
 }

@@ -19,12 +19,13 @@ enum tag_type {
 #define MODULE_NAME    8 /* behind start and end */
 
 /* A string that its writer may have left without end. */
-static void copy_string(char *dst, size_t size, const void *src, size_t len)
+static int copy_string(char *dst, size_t size, struct bytes text)
 {
-	size_t n = strnlen(src, MIN(len, size - 1));
+	size_t n = strnlen((const char *)text.data, MIN(text.len, size - 1));
 
-	memcpy(dst, src, n);
+	memcpy(dst, text.data, n);
 	dst[n] = '\0';
+	return 0;
 }
 
 static int add_mem(struct boot_info *out, u64 base, u64 len, u32 type)
@@ -34,7 +35,7 @@ static int add_mem(struct boot_info *out, u64 base, u64 len, u32 type)
 	if (out->nr_mem == BOOT_MAX_MEM)
 		out->nr_dropped++;
 	else if (len)
-		out->mem[out->nr_mem++] = (struct boot_mem){ base, len, type };
+		out->mem[out->nr_mem++] = (struct boot_mem){base, len, type};
 	return 0;
 }
 
@@ -53,11 +54,12 @@ static int parse_mmap(struct boot_info *out, struct bytes body)
 
 static int parse_module(struct boot_info *out, struct bytes body)
 {
-	struct boot_mod mod = { bytes_le(body, 0, 4), bytes_le(body, 4, 4), "" };
+	struct boot_mod mod = {bytes_le(body, 0, 4), bytes_le(body, 4, 4), ""};
 
 	if (body.len < MODULE_NAME || mod.start > mod.end)
 		return -EINVAL;
-	copy_string(mod.name, sizeof(mod.name), body.data + MODULE_NAME, body.len - MODULE_NAME);
+	copy_string(mod.name, sizeof(mod.name),
+		    (struct bytes){body.data + MODULE_NAME, body.len - MODULE_NAME});
 	if (out->nr_mods == BOOT_MAX_MODS)
 		out->nr_dropped++;
 	else
@@ -66,31 +68,31 @@ static int parse_module(struct boot_info *out, struct bytes body)
 }
 
 /* The new tag has the longer root pointer; whichever comes first, the longer one stays. */
-static void parse_rsdp(struct boot_info *out, struct bytes body, u32 wanted)
+static int parse_rsdp(struct boot_info *out, struct bytes body, u32 wanted)
 {
-	if (body.len < wanted || out->rsdp_len >= wanted)
-		return;
-	memcpy(out->rsdp, body.data, wanted);
-	out->rsdp_len = wanted;
+	if (body.len >= wanted && wanted > out->rsdp_len) {
+		memcpy(out->rsdp, body.data, wanted);
+		out->rsdp_len = wanted;
+	}
+	return 0;
 }
 
 static int parse_tag(struct boot_info *out, enum tag_type type, struct bytes body)
 {
 	switch (type) {
-	case TAG_CMDLINE: copy_string(out->cmdline, BOOT_CMDLINE_MAX, body.data, body.len); break;
-	case TAG_LOADER: copy_string(out->loader, sizeof(out->loader), body.data, body.len); break;
+	case TAG_CMDLINE: return copy_string(out->cmdline, sizeof(out->cmdline), body);
+	case TAG_LOADER: return copy_string(out->loader, sizeof(out->loader), body);
 	case TAG_MODULE: return parse_module(out, body);
 	case TAG_MMAP: return parse_mmap(out, body);
-	case TAG_ACPI_OLD: parse_rsdp(out, body, 20); break;
-	case TAG_ACPI_NEW: parse_rsdp(out, body, 36); break;
-	default: break;
+	case TAG_ACPI_OLD: return parse_rsdp(out, body, 20);
+	case TAG_ACPI_NEW: return parse_rsdp(out, body, 36);
+	default: return 0;
 	}
-	return 0;
 }
 
 int multiboot2_parse(const void *mbi, size_t max, struct boot_info *out)
 {
-	struct bytes all = { mbi, max };
+	struct bytes all = {mbi, max};
 	size_t size;
 
 	memset(out, 0, sizeof(*out));
@@ -106,7 +108,7 @@ int multiboot2_parse(const void *mbi, size_t max, struct boot_info *out)
 			return -EINVAL; /* or there is no end tag */
 		if (type == TAG_END)
 			return out->nr_mem ? 0 : -ENODATA;
-		body = (struct bytes){ all.data + at + TAG_HEADER, size - TAG_HEADER };
+		body = (struct bytes){all.data + at + TAG_HEADER, size - TAG_HEADER};
 		if (parse_tag(out, type, body) < 0)
 			return -EINVAL;
 	}

@@ -4,8 +4,7 @@
  * Pure: no kernel state, compiled on the host by the unit tests. The structure is untrusted input:
  * every tag is checked against the space that is left before it is read.
  */
-#ifndef GATHER_MULTIBOOT2_H
-#define GATHER_MULTIBOOT2_H
+#pragma once
 
 #include "boot/bootinfo.h"
 
@@ -17,5 +16,3 @@
  * -ENODATA if there is no memory map. What was read before an error stays in *out.
  */
 int multiboot2_parse(const void *mbi, size_t max, struct boot_info *out);
-
-#endif

@@ -11,7 +11,6 @@
 
 %define CR4_PAE   0x20
 %define EFER_LME  0x100
-%define CR0_BOOT  0x80010033                    ; PG WP NE ET MP PE; clears CD and NW
 
 extern boot_pml4, boot_gdt, ap_boot, ap_main
 
@@ -29,7 +28,7 @@ trampoline_start:
 	or eax, EFER_LME
 	wrmsr
 	o32 lgdt [cs:gdtr - trampoline_start]
-	mov eax, CR0_BOOT
+	mov eax, CR0_KERNEL
 	mov cr0, eax
 	jmp dword KERNEL_CS:PHYS(ap_long_mode)
 gdtr:

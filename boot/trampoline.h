@@ -1,8 +1,7 @@
 /*
  * trampoline.h - the start-up code of application processors, and what it is told.
  */
-#ifndef GATHER_TRAMPOLINE_H
-#define GATHER_TRAMPOLINE_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -20,5 +19,3 @@ extern char trampoline_start[], trampoline_end[];
 
 /* Where it ends: on the given page tables and stack, interrupts off. */
 void __noreturn ap_main(struct cpu *cpu);
-
-#endif

@@ -20,7 +20,7 @@ static const void *map_boot(u64 phys, size_t len)
 
 void acpi_init(void)
 {
-	struct bytes rsdp = { boot_info.rsdp, boot_info.rsdp_len };
+	struct bytes rsdp = {boot_info.rsdp, boot_info.rsdp_len};
 
 	if (acpi_parse(rsdp, map_boot, &acpi_info) < 0)
 		pr_warn("acpi: no usable root pointer, root table or MADT: one CPU\n");

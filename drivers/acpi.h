@@ -1,8 +1,7 @@
 /*
  * acpi.h - what ACPI says about this machine.
  */
-#ifndef GATHER_ACPI_H
-#define GATHER_ACPI_H
+#pragma once
 
 #include "drivers/acpi_parse.h"
 
@@ -15,5 +14,3 @@ extern struct acpi_info acpi_info;
  * CPU: warns and goes on.
  */
 void acpi_init(void);
-
-#endif

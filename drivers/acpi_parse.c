@@ -4,23 +4,11 @@
 
 /* Byte offsets of fields: ACPI 5.2.5, 5.2.6, 5.2.9 and 5.2.12. */
 enum {
-	RSDP_REVISION = 15,
-	RSDP_RSDT = 16,
-	RSDP_V1_LEN = 20,
-	RSDP_XSDT = 24,
-	RSDP_V2_LEN = 36,
-	SDT_LENGTH = 4,
-	SDT_HEADER = 36,
-	FADT_DSDT = 40,
-	FADT_PM1A_CNT = 64,
-	FADT_PM1B_CNT = 68,
-	FADT_PM_TMR = 76,
-	FADT_FLAGS = 112,
-	FADT_RESET_SPACE = 116,
-	FADT_RESET_ADDRESS = 120,
-	FADT_RESET_VALUE = 128,
-	MADT_LAPIC = 36,
-	MADT_ENTRIES = 44,
+	RSDP_REVISION = 15, RSDP_RSDT = 16, RSDP_V1_LEN = 20, RSDP_XSDT = 24, RSDP_V2_LEN = 36,
+	SDT_LENGTH = 4, SDT_HEADER = 36,
+	FADT_DSDT = 40, FADT_PM1A_CNT = 64, FADT_PM1B_CNT = 68, FADT_PM_TMR = 76, FADT_FLAGS = 112,
+	FADT_RESET_SPACE = 116, FADT_RESET_ADDRESS = 120, FADT_RESET_VALUE = 128,
+	MADT_LAPIC = 36, MADT_ENTRIES = 44,
 };
 
 enum madt_type {
@@ -32,7 +20,7 @@ enum madt_type {
 };
 
 static const u8 madt_entry_len[] = {
-	[MADT_CPU] = 8,		   [MADT_IOAPIC] = 12,	   [MADT_OVERRIDE] = 10,
+	[MADT_CPU] = 8,            [MADT_IOAPIC] = 12,     [MADT_OVERRIDE] = 10,
 	[MADT_LAPIC_ADDRESS] = 12, [MADT_X2APIC_CPU] = 16,
 };
 
@@ -62,16 +50,16 @@ static bool has_signature(struct bytes table, const char *signature)
 /* The whole table at phys; empty if its length or checksum is wrong. */
 static struct bytes map_table(u64 phys, acpi_map_fn map)
 {
-	struct bytes table = { map(phys, SDT_HEADER), SDT_HEADER };
+	struct bytes table = {map(phys, SDT_HEADER), SDT_HEADER};
 
 	if (!table.data)
-		return (struct bytes){ 0 };
+		return (struct bytes){0};
 	table.len = bytes_le(table, SDT_LENGTH, 4);
 	if (table.len < SDT_HEADER || table.len > TABLE_MAX)
-		return (struct bytes){ 0 };
+		return (struct bytes){0};
 	table.data = map(phys, table.len);
 	if (!table.data || !checksum_ok(table.data, table.len))
-		return (struct bytes){ 0 };
+		return (struct bytes){0};
 	return table;
 }
 
@@ -94,7 +82,7 @@ static void add_ioapic(struct acpi_info *out, struct bytes e)
 {
 	if (out->nr_ioapics < ACPI_MAX_IOAPICS)
 		out->ioapic[out->nr_ioapics++] =
-			(struct acpi_ioapic){ bytes_le(e, 4, 4), (u32)bytes_le(e, 8, 4) };
+			(struct acpi_ioapic){bytes_le(e, 4, 4), (u32)bytes_le(e, 8, 4)};
 }
 
 static void add_override(struct acpi_info *out, struct bytes e)
@@ -110,13 +98,16 @@ static void parse_madt_entry(struct acpi_info *out, struct bytes e)
 
 	if (type >= ARRAY_SIZE(madt_entry_len) || e.len < madt_entry_len[type])
 		return;
-	switch (type) {
-	case MADT_CPU: add_cpu(out, e.data[3], bytes_le(e, 4, 4)); break;
-	case MADT_X2APIC_CPU: add_cpu(out, (u32)bytes_le(e, 4, 4), bytes_le(e, 8, 4)); break;
-	case MADT_IOAPIC: add_ioapic(out, e); break;
-	case MADT_OVERRIDE: add_override(out, e); break;
-	case MADT_LAPIC_ADDRESS: out->lapic_phys = bytes_le(e, 4, 8); break;
-	}
+	if (type == MADT_CPU)
+		add_cpu(out, e.data[3], bytes_le(e, 4, 4));
+	else if (type == MADT_X2APIC_CPU)
+		add_cpu(out, (u32)bytes_le(e, 4, 4), bytes_le(e, 8, 4));
+	else if (type == MADT_IOAPIC)
+		add_ioapic(out, e);
+	else if (type == MADT_OVERRIDE)
+		add_override(out, e);
+	else if (type == MADT_LAPIC_ADDRESS)
+		out->lapic_phys = bytes_le(e, 4, 8);
 }
 
 /* An entry with an impossible length ends the list; what precedes it is good. */
@@ -129,7 +120,7 @@ static void parse_madt(struct acpi_info *out, struct bytes table)
 		len = table.data[at + 1];
 		if (len < 2 || len > table.len - at)
 			return;
-		parse_madt_entry(out, (struct bytes){ table.data + at, len });
+		parse_madt_entry(out, (struct bytes){table.data + at, len});
 	}
 }
 
@@ -184,7 +175,7 @@ static void parse_fadt(struct acpi_info *out, struct bytes table, acpi_map_fn ma
 /* The XSDT, whose entries have 8 bytes, or else the RSDT, whose entries have 4. */
 static struct bytes map_root(struct bytes rsdp, acpi_map_fn map, size_t *entry_size)
 {
-	struct bytes root = { 0 };
+	struct bytes root = {0};
 
 	*entry_size = 8;
 	if (rsdp.len >= RSDP_V2_LEN && rsdp.data[RSDP_REVISION] >= 2 &&
@@ -194,7 +185,7 @@ static struct bytes map_root(struct bytes rsdp, acpi_map_fn map, size_t *entry_s
 		return root;
 	*entry_size = 4;
 	root = map_table(bytes_le(rsdp, RSDP_RSDT, 4), map);
-	return has_signature(root, "RSDT") ? root : (struct bytes){ 0 };
+	return has_signature(root, "RSDT") ? root : (struct bytes){0};
 }
 
 int acpi_parse(struct bytes rsdp, acpi_map_fn map, struct acpi_info *out)

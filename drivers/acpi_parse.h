@@ -6,8 +6,7 @@
  * specification 6.4: 5.2.5 (RSDP), 5.2.7 (RSDT), 5.2.8 (XSDT), 5.2.9 (FADT), 5.2.12 (MADT), 7.4.2
  * (_S5).
  */
-#ifndef GATHER_ACPI_PARSE_H
-#define GATHER_ACPI_PARSE_H
+#pragma once
 
 #include "kernel/lib.h"
 #include "kernel/types.h"
@@ -55,5 +54,3 @@ int acpi_parse(struct bytes rsdp, acpi_map_fn map, struct acpi_info *out);
 
 /* Moves the boot CPU to the front, so that its index is 0; adds it if the tables do not list it. */
 void acpi_put_boot_cpu_first(struct acpi_info *info, u32 boot_apic_id);
-
-#endif

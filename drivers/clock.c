@@ -68,11 +68,11 @@ static u32 read_reference(void)
 /* The host may stop us between two reads: the narrowest of several tries counts. */
 static struct sample take_sample(void)
 {
-	struct sample best = { 0 };
+	struct sample best = {0};
 	u64 best_width = UINT64_MAX;
 
 	for (int i = 0; i < SAMPLES; i++) {
-		struct sample s = { rdtsc(), read_reference(), lapic_timer_count() };
+		struct sample s = {rdtsc(), read_reference(), lapic_timer_count()};
 		u64 width = rdtsc() - s.tsc;
 
 		s.tsc += width / 2;
@@ -121,16 +121,10 @@ static void calibrate(void)
 		lapic_hz / 1000, acpi_info.pm_timer ? "ACPI PM timer" : "PIT");
 }
 
-static void timer_irq(struct trap_frame *tf)
-{
-	(void)tf;
-	timer_interrupt();
-}
-
 void clock_init(void)
 {
 	calibrate();
-	irq_register(VEC_TIMER, timer_irq);
+	irq_register(VEC_TIMER, timer_interrupt);
 }
 
 /* ---- Time ------------------------------------------------------------------------------------ */

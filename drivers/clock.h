@@ -6,8 +6,7 @@
  * rate is measured against the ACPI PM timer, or the PIT where there is none. The alarm is the
  * LAPIC timer.
  */
-#ifndef GATHER_CLOCK_H
-#define GATHER_CLOCK_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -37,5 +36,3 @@ void clock_delay_ns(u64 ns);
  * the past rings at once; one further away than the hardware counts rings early. Interrupts off.
  */
 void timer_set_deadline_ns(u64 abs_ns);
-
-#endif

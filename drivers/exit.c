@@ -8,7 +8,7 @@
 #define KBC_COMMAND     0x64
 #define KBC_PULSE_RESET 0xfe
 
-#define PM1_SLP_EN BIT(13)
+#define PM1_SLP_EN        BIT(13)
 #define PM1_SLP_TYP_SHIFT 10 /* ACPI 4.8.3.2 */
 
 void __noreturn exit_machine(enum exit_code code)

@@ -1,8 +1,7 @@
 /*
  * exit.h - ends the run with a code the harness can see, or restarts the machine.
  */
-#ifndef GATHER_EXIT_H
-#define GATHER_EXIT_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -18,5 +17,3 @@ void __noreturn exit_machine(enum exit_code code);
 
 /* By the ACPI reset register, else the keyboard controller, else halt. Any context. */
 void __noreturn machine_reboot(void);
-
-#endif

@@ -24,23 +24,17 @@ static void read_item(u16 key, void *buf, size_t len)
 		*p++ = inb(FW_CFG_DATA);
 }
 
-static bool present(void)
-{
-	char signature[4];
-
-	read_item(KEY_SIGNATURE, signature, sizeof(signature));
-	return memcmp(signature, "QEMU", 4) == 0;
-}
-
 int fw_cfg_read_string(const char *name, char *buf, size_t size)
 {
 	static struct {
 		u32 count; /* big-endian, as all of it */
 		struct fw_cfg_file file[MAX_FILES];
 	} directory;
+	char signature[4];
 	u32 count;
 
-	if (!present())
+	read_item(KEY_SIGNATURE, signature, sizeof(signature));
+	if (memcmp(signature, "QEMU", sizeof(signature)) != 0)
 		return -ENODEV;
 	read_item(KEY_DIRECTORY, &directory, sizeof(directory));
 	count = MIN(__builtin_bswap32(directory.count), MAX_FILES);

@@ -4,8 +4,7 @@
  * QEMU docs/specs/fw_cfg: selector port 0x510, data port 0x511, big-endian directory under key
  * 0x19.
  */
-#ifndef GATHER_FW_CFG_H
-#define GATHER_FW_CFG_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -14,5 +13,3 @@
  * has one cursor. Returns the file's length, or -ENODEV (no device), -ENOENT (no such file).
  */
 int fw_cfg_read_string(const char *name, char *buf, size_t size);
-
-#endif

@@ -73,7 +73,7 @@ static struct acpi_override find_override(u8 irq)
 	for (u32 i = 0; i < acpi_info.nr_overrides; i++)
 		if (acpi_info.override[i].irq == irq)
 			return acpi_info.override[i];
-	return (struct acpi_override){ irq, irq, 0 };
+	return (struct acpi_override){irq, irq, 0};
 }
 
 static const struct ioapic *find_ioapic(u32 gsi)

@@ -1,8 +1,7 @@
 /*
  * ioapic.h - routes device interrupts to CPUs (82093AA data sheet; ACPI names its inputs GSIs).
  */
-#ifndef GATHER_IOAPIC_H
-#define GATHER_IOAPIC_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -14,5 +13,3 @@ void ioapic_init(void);
  * overrides. Returns 0 or -ENODEV if no IOAPIC has that input.
  */
 int ioapic_route_isa(u8 irq, u8 vector, u32 apic_id);
-
-#endif

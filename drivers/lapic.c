@@ -26,17 +26,14 @@ enum lapic_reg { /* byte offsets; the x2APIC MSR is 0x800 + offset / 16 (SDM vol
 #define APIC_BASE_X2APIC BIT(10)
 #define APIC_BASE_ENABLE BIT(11)
 
-#define SVR_ENABLE          0x100
-#define LVT_MASKED          0x10000
-#define TIMER_DIVIDE_BY_16  0x3
-#define ICR_NMI             0x400
-#define ICR_INIT            0x500
-#define ICR_STARTUP         0x600
-#define ICR_ASSERT          0x4000
-#define ICR_PENDING         0x1000 /* delivery status */
-#define ICR_POLL_MAX        1000000
+#define SVR_ENABLE         0x100
+#define LVT_MASKED         0x10000
+#define TIMER_DIVIDE_BY_16 0x3
+#define ICR_ASSERT         0x4000
+#define ICR_PENDING        0x1000 /* delivery status */
+#define ICR_POLL_MAX       1000000
 
-static bool x2apic;	 /* registers are MSRs; else they are in memory: */
+static bool x2apic; /* registers are MSRs; else they are in memory: */
 static char *xapic_regs;
 
 static u32 lapic_read(enum lapic_reg reg)
@@ -69,7 +66,7 @@ void lapic_init_cpu(void)
 	lapic_write(LAPIC_SVR, SVR_ENABLE | VEC_SPURIOUS);
 	lapic_write(LAPIC_LVT_TIMER, LVT_MASKED);
 	lapic_write(LAPIC_LVT_LINT0, LVT_MASKED);
-	lapic_write(LAPIC_LVT_LINT1, ICR_NMI); /* outside NMIs reach us; SDM vol. 3A 8.4.5.2 */
+	lapic_write(LAPIC_LVT_LINT1, IPI_NMI); /* outside NMIs reach us; SDM vol. 3A 8.4.5.2 */
 	lapic_write(LAPIC_LVT_ERROR, LVT_MASKED);
 	lapic_write(LAPIC_TPR, 0);
 }
@@ -117,32 +114,12 @@ static void send_xapic(u32 apic_id, u32 command)
 	local_irq_restore(flags);
 }
 
-static void send(u32 apic_id, u32 command)
+void lapic_send_ipi(u32 apic_id, u32 ipi)
 {
 	if (x2apic)
-		send_x2apic(apic_id, command | ICR_ASSERT);
+		send_x2apic(apic_id, ipi | ICR_ASSERT);
 	else
-		send_xapic(apic_id, command | ICR_ASSERT);
-}
-
-void lapic_send_ipi(u32 apic_id, u8 vector)
-{
-	send(apic_id, vector);
-}
-
-void lapic_send_init(u32 apic_id)
-{
-	send(apic_id, ICR_INIT);
-}
-
-void lapic_send_startup(u32 apic_id, u8 page)
-{
-	send(apic_id, ICR_STARTUP | page);
-}
-
-void lapic_send_nmi(u32 apic_id)
-{
-	send(apic_id, ICR_NMI);
+		send_xapic(apic_id, ipi | ICR_ASSERT);
 }
 
 /* ---- Timer ----------------------------------------------------------------------------------- */

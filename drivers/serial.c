@@ -6,7 +6,7 @@
 #include "arch/vectors.h"
 #include "drivers/ioapic.h"
 #include "kernel/cpu.h"
-#include "kernel/errno.h"
+#include "kernel/log.h"
 
 #define COM1     0x3f8
 #define COM1_IRQ 4
@@ -54,20 +54,18 @@ void serial_putc(char c)
 	outb(UART_DATA, (u8)c);
 }
 
-static void serial_irq(struct trap_frame *tf)
+static void serial_irq(void)
 {
-	(void)tf;
 	this_cpu_add64(stat.serial_irqs, 1);
 	while (inb(UART_LSR) & LSR_DATA)
 		input_handler(inb(UART_DATA));
 }
 
-int serial_enable_irq(void (*input)(u8 byte))
+void serial_enable_irq(void (*input)(u8 byte))
 {
 	input_handler = input;
 	irq_register(VEC_SERIAL, serial_irq);
 	if (ioapic_route_isa(COM1_IRQ, VEC_SERIAL, cpus[0].apic_id) < 0)
-		return -ENODEV;
+		pr_warn("serial: no IOAPIC has the interrupt: the console takes no input\n");
 	outb(UART_IER, IER_RECEIVE);
-	return 0;
 }

@@ -4,8 +4,7 @@
  * Output is polled and has no lock of its own: kernel/log.c serialises it. Input comes by
  * interrupt.
  */
-#ifndef GATHER_SERIAL_H
-#define GATHER_SERIAL_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -17,8 +16,6 @@ void serial_putc(char c);
 
 /*
  * Routes the receive interrupt to the boot CPU; input is called for each byte, in interrupt
- * context. Needs ioapic_init. Returns 0 or -ENODEV.
+ * context. Needs ioapic_init. Without an IOAPIC input for it: warns, and no input comes.
  */
-int serial_enable_irq(void (*input)(u8 byte));
-
-#endif
+void serial_enable_irq(void (*input)(u8 byte));

@@ -5,8 +5,7 @@
  * Pure: compiled on the host by the unit tests. Of several words with one key the last counts. The
  * text is set once at boot and constant afterwards, so the readers need no lock.
  */
-#ifndef GATHER_CMDLINE_H
-#define GATHER_CMDLINE_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -32,5 +31,3 @@ int cmdline_get(const char *key, char *buf, size_t size);
  * number.
  */
 int cmdline_get_u64(const char *key, u64 *value);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * errno.h - Linux's error numbers. Kernel functions return them negated: 0 or -ENOMEM.
  */
-#ifndef GATHER_ERRNO_H
-#define GATHER_ERRNO_H
+#pragma once
 
 #ifndef GATHER_KERNEL
 #include <errno.h>
@@ -34,6 +33,4 @@
 #define ENODATA      61
 #define EMSGSIZE     90
 #define ETIMEDOUT    110
-#endif
-
 #endif

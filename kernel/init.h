@@ -3,12 +3,9 @@
  *
  * Each function runs once, on the boot CPU with interrupts off, unless it says otherwise.
  */
-#ifndef GATHER_INIT_H
-#define GATHER_INIT_H
+#pragma once
 
 #include "kernel/types.h"
-
-struct cpu;
 
 /*
  * Frame allocator, final page tables (loaded on return), kmalloc, vmalloc. Needs boot_info,
@@ -22,13 +19,8 @@ void sched_init(void);
 /* Threads, tasks, the tests; all CPUs are up. */
 void __noreturn kernel_late_init(void);
 
-/* On an AP: it can take interrupts from now on and becomes a target of IPIs. */
-void cpu_online(struct cpu *cpu);
-
 /* On an AP, last: becomes the CPU's idle thread. Interrupts off on entry. */
 void __noreturn sched_start_cpu(void);
 
 /* The timer's deadline has passed, or nearly: look at clock_ns(). Any CPU, interrupt context. */
 void timer_interrupt(void);
-
-#endif

@@ -4,8 +4,7 @@
  * Pure C: no locks, no context rules. The compiler may call memcpy, memset, memmove and memcmp on
  * its own.
  */
-#ifndef GATHER_LIB_H
-#define GATHER_LIB_H
+#pragma once
 
 #include "kernel/printf.h"
 #include "kernel/types.h"
@@ -50,5 +49,3 @@ struct bytes {
 
 /* The little-endian number in the n bytes (at most 8) at `at`; 0 if they are not all there. */
 u64 bytes_le(struct bytes b, size_t at, size_t n);
-
-#endif

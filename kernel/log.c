@@ -15,15 +15,10 @@
 #define NO_CPU        (~0u)
 #define STOP_DELAY_NS (10 * NSEC_PER_MSEC) /* lets the other CPUs reach their NMI handler */
 
-/*
- * The console lock: a ticket lock of its own, because the kernel's spinlocks check themselves and
- * report through the log.
- */
-static struct {
-	u32 next, serving;
-} console_lock;
+/* Raw, because the kernel's spinlocks check themselves and report through the log. */
+static bool console_locked;
 
-static enum log_level log_level = LOG_INFO;
+enum log_level log_level = LOG_INFO;
 static u32 panic_cpu = NO_CPU;
 
 bool panic_in_progress(void)
@@ -35,20 +30,15 @@ bool panic_in_progress(void)
 static u64 lock_console(void)
 {
 	u64 flags = local_irq_save();
-	u32 ticket;
 
-	if (panic_in_progress())
-		return flags;
-	ticket = __atomic_fetch_add(&console_lock.next, 1, __ATOMIC_RELAXED);
-	while (__atomic_load_n(&console_lock.serving, __ATOMIC_ACQUIRE) != ticket &&
-	       !panic_in_progress())
+	while (__atomic_exchange_n(&console_locked, true, __ATOMIC_ACQUIRE) && !panic_in_progress())
 		cpu_relax();
 	return flags;
 }
 
 static void unlock_console(u64 flags)
 {
-	__atomic_fetch_add(&console_lock.serving, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&console_locked, false, __ATOMIC_RELEASE);
 	local_irq_restore(flags);
 }
 
@@ -62,11 +52,6 @@ void console_write(const char *buf, size_t len)
 		serial_putc(buf[i]);
 	}
 	unlock_console(flags);
-}
-
-void log_set_level(enum log_level level)
-{
-	log_level = level;
 }
 
 /* A line that was cut still ends. */

@@ -7,8 +7,7 @@
  * A line: `[   1.234567] cpu0: text`. Level by `loglevel=` 0 (errors) .. 3 (debug) on the command
  * line.
  */
-#ifndef GATHER_LOG_H
-#define GATHER_LOG_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -17,8 +16,8 @@ enum log_level { LOG_ERR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 /* Writes one line with the prefix if the level is enabled; fmt ends in \n. Cut at 511 bytes. */
 void log_printf(enum log_level level, const char *fmt, ...) __printf(2, 3);
 
-/* Messages above `level` are dropped from now on. */
-void log_set_level(enum log_level level);
+/* Messages above it are dropped. */
+extern enum log_level log_level;
 
 #define pr_err(...)   log_printf(LOG_ERR, __VA_ARGS__)
 #define pr_warn(...)  log_printf(LOG_WARN, __VA_ARGS__)
@@ -58,5 +57,3 @@ void thread_describe(char *buf, size_t size);
 			panic("assertion failed: %s: " fmt " (%s:%d)", #cond, ##__VA_ARGS__,       \
 			      __FILE__, __LINE__);                                                 \
 	} while (0)
-
-#endif

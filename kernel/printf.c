@@ -46,34 +46,6 @@ static void put_number(struct out *o, const struct spec *s, u64 value, unsigned 
 	put_text(o, s, text + NUMBER_MAX - len, len);
 }
 
-static void put_signed(struct out *o, const struct spec *s)
-{
-	s64 value = s->is_long ? va_arg(o->args, long) : va_arg(o->args, int);
-
-	put_number(o, s, value < 0 ? -(u64)value : (u64)value, 10, value < 0);
-}
-
-static void put_unsigned(struct out *o, const struct spec *s, unsigned base)
-{
-	put_number(o, s, s->is_long ? va_arg(o->args, u64) : va_arg(o->args, u32), base, false);
-}
-
-static void put_string(struct out *o, const struct spec *s)
-{
-	const char *text = va_arg(o->args, const char *);
-
-	if (!text)
-		text = "(null)";
-	put_text(o, s, text, strlen(text));
-}
-
-static void put_char(struct out *o, const struct spec *s)
-{
-	char c = (char)va_arg(o->args, int);
-
-	put_text(o, s, &c, 1);
-}
-
 /* Everything between % and the conversion letter, to which the result points. */
 static const char *parse_spec(const char *f, struct spec *s)
 {
@@ -88,32 +60,54 @@ static const char *parse_spec(const char *f, struct spec *s)
 	return f;
 }
 
-/* One conversion; an unknown one prints its letter and takes no argument. */
-static void convert(struct out *o, struct spec *s, char conversion)
+static u64 number_arg(struct out *o, const struct spec *s, bool sign)
 {
+	if (s->is_long)
+		return va_arg(o->args, u64);
+	return sign ? (u64)va_arg(o->args, int) : va_arg(o->args, unsigned);
+}
+
+/* One conversion; an unknown one prints its letter and takes no argument. */
+static void convert(struct out *o, const struct spec *s, char conversion)
+{
+	const char *text = &conversion;
+	s64 value;
+
 	switch (conversion) {
-	case 'd': put_signed(o, s); break;
-	case 'u': put_unsigned(o, s, 10); break;
-	case 'x': put_unsigned(o, s, 16); break;
-	case 's': put_string(o, s); break;
-	case 'c': put_char(o, s); break;
+	case 'd':
+		value = (s64)number_arg(o, s, true);
+		put_number(o, s, value < 0 ? -(u64)value : (u64)value, 10, value < 0);
+		return;
+	case 'u':
+		put_number(o, s, number_arg(o, s, false), 10, false);
+		return;
+	case 'x':
+		put_number(o, s, number_arg(o, s, false), 16, false);
+		return;
 	case 'p':
-		s->is_long = true;
-		put(o, '0');
-		put(o, 'x');
-		put_unsigned(o, s, 16);
-		break;
-	default: put(o, conversion);
+		put_text(o, &(struct spec){0}, "0x", 2);
+		put_number(o, s, (u64)va_arg(o->args, void *), 16, false);
+		return;
+	case 's':
+		text = va_arg(o->args, const char *);
+		text = text ? text : "(null)";
+		put_text(o, s, text, strlen(text));
+		return;
+	case 'c':
+		conversion = (char)va_arg(o->args, int);
+		/* fall through */
+	default:
+		put_text(o, s, text, 1);
 	}
 }
 
 int vsnprintf(char *buf, size_t size, const char *fmt, va_list args)
 {
-	struct out o = { .buf = buf, .size = size };
+	struct out o = {.buf = buf, .size = size};
 
 	va_copy(o.args, args);
 	for (; *fmt; fmt++) {
-		struct spec s = { 0 };
+		struct spec s = {0};
 
 		if (*fmt != '%') {
 			put(&o, *fmt);

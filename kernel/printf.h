@@ -4,8 +4,7 @@
  * Conversions: d u x p c s %; flags - and 0; a width (zeros: up to 32 columns); lengths l, ll and
  * z. No precision, no floating point. An unknown conversion prints its letter.
  */
-#ifndef GATHER_PRINTF_H
-#define GATHER_PRINTF_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -18,5 +17,3 @@
 /* C11's contract: at most size bytes with the final 0; returns the untruncated length. */
 int vsnprintf(char *buf, size_t size, const char *fmt, va_list args) __printf(3, 0);
 int snprintf(char *buf, size_t size, const char *fmt, ...) __printf(3, 4);
-
-#endif

@@ -369,9 +369,9 @@ static void idle_loop(void)
 	}
 }
 
-static void resched_interrupt(struct trap_frame *tf)
+/* need_resched is set: the way out of the interrupt does the work. */
+static void resched_interrupt(void)
 {
-	(void)tf; /* need_resched is set: the way out of the interrupt does the work */
 	this_cpu()->stat.resched_irqs++;
 }
 

@@ -67,7 +67,7 @@ void smp_stop_others(void)
 
 	for_each_online_cpu(i)
 		if (i != smp_cpu_id())
-			lapic_send_nmi(cpus[i].apic_id);
+			lapic_send_ipi(cpus[i].apic_id, IPI_NMI);
 }
 
 void __noreturn ap_main(struct cpu *cpu)
@@ -103,20 +103,20 @@ static bool wait_online(const struct cpu *cpu, u64 ns)
  */
 static bool start_cpu(struct cpu *cpu, u64 trampoline, u64 patience_ns)
 {
-	u8 page = (u8)(trampoline >> PAGE_SHIFT);
+	u32 startup = IPI_STARTUP((u32)(trampoline >> PAGE_SHIFT));
 
 	ist_stacks_init(cpu);
-	ap_boot = (struct ap_boot){ rdmsr(MSR_EFER), kernel_cr3, cpu->idle_stack_top, cpu };
-	lapic_send_init(cpu->apic_id);
+	ap_boot = (struct ap_boot){rdmsr(MSR_EFER), kernel_cr3, cpu->idle_stack_top, cpu};
+	lapic_send_ipi(cpu->apic_id, IPI_INIT);
 	clock_delay_ns(INIT_DELAY_NS);
 	timer_set_deadline_ns(clock_ns() + STARTUP_DELAY_NS / 2);
-	lapic_send_startup(cpu->apic_id, page);
+	lapic_send_ipi(cpu->apic_id, startup);
 	if (wait_online(cpu, STARTUP_DELAY_NS))
 		return true;
-	lapic_send_startup(cpu->apic_id, page);
+	lapic_send_ipi(cpu->apic_id, startup);
 	if (wait_online(cpu, patience_ns))
 		return true;
-	lapic_send_init(cpu->apic_id); /* it must not come late, with the next one's arguments */
+	lapic_send_ipi(cpu->apic_id, IPI_INIT); /* or it comes late, with the next one's ap_boot */
 	return false;
 }
 

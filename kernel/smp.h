@@ -1,8 +1,7 @@
 /*
  * smp.h - starts the other CPUs, and stops them when one panics.
  */
-#ifndef GATHER_SMP_H
-#define GATHER_SMP_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -15,5 +14,3 @@ void smp_boot_aps(void);
 
 /* Sends an NMI to every other running CPU; they halt if panic_in_progress(). Any context. */
 void smp_stop_others(void);
-
-#endif

@@ -4,8 +4,7 @@
  * The table is made by tools/ksyms.awk from `nm -n` of a first link, in which it is empty, for the
  * second. It lies behind all text, so the addresses in it hold for both.
  */
-#ifndef GATHER_SYMBOLS_H
-#define GATHER_SYMBOLS_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -26,5 +25,3 @@ const char *symbol_lookup(u64 address, u64 *offset);
  * at anything that does not look like a kernel stack. rip may be 0: start with the first caller.
  */
 void backtrace_print(u64 rip, u64 rbp);
-
-#endif

@@ -4,8 +4,7 @@
  * No code and no dependence on the kernel: pure files that include it also compile on the host,
  * where the unit tests run. The 64-bit types are `long`, so u64 prints with %lu and %lx.
  */
-#ifndef GATHER_TYPES_H
-#define GATHER_TYPES_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -64,5 +63,3 @@ typedef int64_t s64;
 #define __printf(f, a) __attribute__((format(printf, f, a)))
 
 #define STATIC_ASSERT(cond, message) _Static_assert(cond, message)
-
-#endif

@@ -151,14 +151,13 @@ static void execute_request(struct cpu *cpu, const struct tlb_request *req)
 		cpu->stat.tlb[req->reason].flushes++;
 }
 
-static void tlb_interrupt(struct trap_frame *tf)
+static void tlb_interrupt(void)
 {
 	struct cpu *cpu = this_cpu();
 	cpumask_t pending = xchg(&cpu->tlb.pending, (cpumask_t)0);
 	bool first = true;
 	unsigned from;
 
-	(void)tf;
 	ASSERT(pending, "cpu%u took a flush interrupt that nobody asked for", cpu->id);
 	for_each_cpu(from, pending) {
 		struct tlb_request *req = &cpus[from].tlb.request;
