@@ -166,12 +166,23 @@ static bool is_candidate(struct page *page)
 	       page_refs(page) <= 2 + page_mapcount(page);
 }
 
+/*
+ * A policy with room for a round or more gets rounds that do not outgrow the batch. One that flushes
+ * page by page has a boundary everywhere.
+ */
+static unsigned round_size(void)
+{
+	return READ_ONCE(tlb_policy)->capacity < SWAP_CLUSTER_MAX ?
+		       SWAP_CLUSTER_MAX :
+		       MIN(tlb_ubc_room(), SWAP_CLUSTER_MAX);
+}
+
 /* One round over up to SWAP_CLUSTER_MAX inactive pages. Returns how many were looked at. */
 static unsigned shrink_inactive_list(struct scan_control *sc)
 {
 	struct list_head pages = LIST_HEAD_INIT(pages), keep = LIST_HEAD_INIT(keep);
 	struct list_head dirty = LIST_HEAD_INIT(dirty);
-	unsigned scanned = lru_isolate(LRU_INACTIVE_FILE, SWAP_CLUSTER_MAX, &pages);
+	unsigned scanned = lru_isolate(LRU_INACTIVE_FILE, round_size(), &pages);
 
 	count_vm_events(pgscan, scanned);
 	while (!list_empty(&pages)) {

@@ -132,6 +132,14 @@ unsigned try_to_unmap_flush_dirty(void)
 	return batch && batch->writable ? try_to_unmap_flush() : 0;
 }
 
+unsigned tlb_ubc_room(void)
+{
+	struct tlbflush_unmap_batch *batch = current->tlb_ubc;
+	u32 capacity = READ_ONCE(tlb_policy)->capacity, gathered = batch ? batch->nr_pages : 0;
+
+	return capacity > gathered ? capacity - gathered : capacity;
+}
+
 unsigned tlb_ubc_end_of_round(void)
 {
 	return READ_ONCE(tlb_policy)->each_round ? try_to_unmap_flush() : 0;

@@ -68,6 +68,11 @@ unsigned tlb_ubc_add_frame(struct page *page);
 unsigned try_to_unmap_flush(void);
 /* Flush only if a dirty PTE was gathered: before I/O on a page of this batch. */
 unsigned try_to_unmap_flush_dirty(void);
+/*
+ * How many frames the batch takes before it flushes. A scan round of at most that many pages ends
+ * with the batch empty or not yet full, so a reclaimer that has freed enough finds a boundary.
+ */
+unsigned tlb_ubc_room(void);
 /* End of a scan round. */
 unsigned tlb_ubc_end_of_round(void);
 
