@@ -6,35 +6,43 @@
  * announced must be new, or nothing.
  */
 #include "arch/cpu.h"
+#include "arch/paging.h"
 #include "arch/uaccess.h"
 #include "drivers/clock.h"
 #include "kernel/cpu.h"
 #include "kernel/errno.h"
+#include "kernel/lib.h"
 #include "kernel/sched.h"
 #include "kernel/thread.h"
 #include "kernel/wait.h"
+#include "mm/lru.h"
 #include "mm/mm.h"
+#include "mm/object.h"
 #include "mm/page_alloc.h"
+#include "mm/rmap.h"
 #include "mm/tlb.h"
+#include "mm/tlb_batch.h"
 #include "tests/kernel/ktest.h"
 
 #define RW (VMA_READ | VMA_WRITE | VMA_MAYWRITE)
 
+#define MAX_PHASES 3
+
 static struct mm *test_mm;
 static u64 address;
-static u32 phase, arrived, ended, wrong;
+static u32 phase, nr_phases, looked, ended, wrong;
 
-/* What a reader must find at `address`: a value, or a fault. */
-static u64 expected[2];
-static bool faults[2];
-static bool writes; /* phase 1 tries to write instead */
+/* What a reader must find at `address` in each phase: a value, or a fault. */
+static u64 expected[MAX_PHASES];
+static bool faults[MAX_PHASES];
+static bool writes; /* phases after the first try to write instead */
 static bool sleepy; /* readers sleep between the phases: their CPUs are idle and lazy */
 static struct wait_queue phase_queue;
 
 static void look(u32 when)
 {
 	u64 value = 0;
-	int err = writes && when == 1 ? put_user_u32(address, 7) : get_user_u64(&value, address);
+	int err = writes && when ? put_user_u32(address, 7) : get_user_u64(&value, address);
 
 	if (err != (faults[when] ? -EFAULT : 0) || (!err && !writes && value != expected[when]))
 		atomic_inc(&wrong);
@@ -42,24 +50,35 @@ static void look(u32 when)
 
 static void reader(void *arg)
 {
+	u32 p;
+
 	sched_set_affinity(current, CPU_BIT((u64)arg));
-	look(0); /* the translation is in this CPU's TLB now */
-	atomic_inc(&arrived);
-	if (sleepy)
-		wait_event(&phase_queue, READ_ONCE(phase));
-	while (READ_ONCE(phase) == 0)
-		cpu_relax(); /* busy: the CPU is not lazy and must be interrupted */
-	look(1);
+	for (p = 0; p < nr_phases; p++) {
+		if (sleepy)
+			wait_event(&phase_queue, READ_ONCE(phase) >= p);
+		while (READ_ONCE(phase) < p)
+			cpu_relax(); /* busy: the CPU is not lazy and must be interrupted */
+		look(p); /* phase 0 brings the translation into this CPU's TLB */
+		atomic_inc(&looked);
+	}
 	mm_switch_current(NULL);
 	atomic_inc(&ended);
 	thread_exit();
+}
+
+/* Every reader looks once more; they then wait for the next phase. */
+static void next_phase(unsigned readers)
+{
+	WRITE_ONCE(phase, phase + 1);
+	wake_up_all(&phase_queue);
+	KT_WAIT_FOR(READ_ONCE(looked) == readers * (phase + 1));
 }
 
 static unsigned start_readers(void)
 {
 	unsigned cpu, n = 0;
 
-	phase = arrived = ended = wrong = 0;
+	phase = looked = ended = wrong = 0;
 	for_each_online_cpu(cpu) {
 		struct thread *t;
 
@@ -69,7 +88,7 @@ static unsigned start_readers(void)
 		thread_start(t);
 		n++;
 	}
-	KT_WAIT_FOR(READ_ONCE(arrived) == n);
+	KT_WAIT_FOR(READ_ONCE(looked) == n);
 	return n;
 }
 
@@ -79,15 +98,18 @@ static void begin(void)
 	test_mm = mm_create(false);
 	address = (u64)mm_map(test_mm, 0, 4 * PAGE_SIZE, RW, NULL, 0, NULL, false);
 	mm_switch_current(test_mm);
-	faults[0] = faults[1] = writes = sleepy = false;
+	memset(faults, 0, sizeof(faults));
+	memset(expected, 0, sizeof(expected));
+	writes = sleepy = false;
+	nr_phases = 2;
 	wait_queue_init(&phase_queue);
-	expected[0] = expected[1] = 0;
 }
 
+/* The last phase; then everything is put away. */
 static void finish(unsigned readers)
 {
-	WRITE_ONCE(phase, 1);
-	wake_up_all(&phase_queue);
+	if (readers)
+		next_phase(readers);
 	KT_WAIT_FOR(READ_ONCE(ended) == readers);
 	KT_EXPECT(wrong == 0, "%u of %u CPUs saw what they must not see", wrong, readers);
 	mm_switch_current(NULL);
@@ -193,6 +215,62 @@ KTEST(lazy_cpus_are_skipped_and_catch_up)
 		  TOTAL(targets) - targets);
 	KT_EXPECT(TOTAL(lazy) - lazy == n, "%lu of %u skipped", TOTAL(lazy) - lazy, n);
 	finish(n); /* each wakes and must not find the old page */
+}
+
+/* What reclaim does with a clean page up to limbo: unmapped, gathered, owned by the batch. */
+static void put_in_limbo(u64 addr)
+{
+	struct page *page = pfn_to_page(pte_pfn(pte_read(pte_lookup(test_mm->pml4, addr))));
+	struct unmap_result unmapped;
+
+	get_page(page);
+	lru_del_page(page);
+	lock_page(page);
+	try_to_unmap(page, false, &unmapped);
+	tlb_ubc_gather(unmapped.cpus, false);
+	unlock_page(page);
+	KT_EXPECT(page_refs(page) == 1, "%u", page_refs(page));
+	object_put(page->object); /* as put_page would have done: the page had a reference */
+	(void)atomic_sub_fetch(&page->refcount, 1);
+	KT_EXPECT(tlb_ubc_add_frame(page) == 0, "a batch of one does not flush yet");
+}
+
+static unsigned begin_limbo(void)
+{
+	u64 value = 0x1234;
+
+	begin();
+	KT_EXPECT(copy_to_user(address, &value, sizeof(value)) == 0);
+	expected[0] = expected[1] = value; /* phase 1: read while the frame is in limbo */
+	nr_phases = 3;
+	return start_readers();
+}
+
+KTEST(a_frame_in_limbo_is_untouched_until_the_flush)
+{
+	unsigned n = begin_limbo();
+	u64 before = nr_free_pages();
+
+	put_in_limbo(address);
+	KT_EXPECT(nr_free_pages() == before, "the frame is free before its flush");
+	if (n)
+		next_phase(n);
+	KT_EXPECT(try_to_unmap_flush() == 1);
+	finish(n); /* a fault brings a new page of zeroes */
+}
+
+KTEST(munmap_waits_for_a_flush_that_a_batch_still_owes)
+{
+	unsigned n = begin_limbo();
+
+	faults[2] = true;
+	put_in_limbo(address);
+	if (n)
+		next_phase(n);
+	/* The PTE is clear already: there is nothing to zap, but a flush is due all the same. */
+	KT_EXPECT(mm_unmap(test_mm, address, PAGE_SIZE) == 0);
+	finish(n);
+	KT_EXPECT(try_to_unmap_flush() == 1);
 }
 
 /* All CPUs flush at the same time: requests meet, coalesce, and none is lost. */
