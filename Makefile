@@ -1,9 +1,12 @@
 # Gather: the kernel, its ISO, and running it. Stock packages of the host only; see README.md.
 #
-#   make            the kernel and the ISO
-#   make run        boots it: CPUS=8 MEM=64 CMDLINE="..."
-#   make CC=clang   with the other compiler
-#   make WERROR=1   warnings are errors (for automatic builds)
+#   make               the kernel and the ISO
+#   make run           boots it and runs the tour; in a terminal the monitor's prompt follows
+#   make run CMDLINE="run=run+churn;stat"   other things to do: see docs/01-boot.md
+#   make CC=clang      with the other compiler
+#   make WERROR=1      warnings are errors, as in CI
+#   make clean         removes build/
+#   make help          this list
 
 BUILD := build
 CC := gcc
@@ -15,15 +18,20 @@ AWK := awk
 
 CPUS ?= 8
 MEM ?= 64
+ACCEL ?= tcg,thread=single
 CMDLINE ?=
 QEMU ?= qemu-system-x86_64
+
+ifeq ($(CI),true)
+WERROR ?= 1
+endif
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
 all: iso
-.PHONY: all kernel iso run clean FORCE
+.PHONY: all kernel iso run clean help FORCE
 
 # ---- The kernel ------------------------------------------------------------------------------
 
@@ -89,16 +97,9 @@ $(BUILD)/gather.elf: $(KERNEL_OBJ) $(BUILD)/gen/ksyms.o linker.ld
 
 # ---- The ISO -----------------------------------------------------------------------------------
 
--include user/user.mk
+include user/user.mk
 
 ISO_ROOT := $(BUILD)/iso-root
-
-# The one that user/user.mk makes holds the programs; a kernel alone boots with an empty archive.
-ifeq ($(wildcard user/user.mk),)
-$(BUILD)/initrd.tar:
-	@mkdir -p $(@D)
-	@tar --format=ustar -cf $@ -T /dev/null
-endif
 
 iso: $(BUILD)/gather.iso
 
@@ -113,15 +114,23 @@ $(BUILD)/gather.iso: $(BUILD)/gather.elf $(BUILD)/initrd/bin/fs $(BUILD)/initrd.
 		echo "grub-mkrescue failed: it needs the packages xorriso, mtools, grub-pc-bin"; \
 		echo "(and grub-efi-amd64-bin for UEFI)."; exit 1; }
 
-QEMU_FLAGS = -machine pc -cpu max -smp $(CPUS) -m $(MEM) -cdrom $(BUILD)/gather.iso \
-	-display none -no-reboot -serial stdio -device isa-debug-exit,iobase=0xf4,iosize=0x04 -net none \
-	$(if $(CMDLINE),-fw_cfg name=opt/gather/cmdline$(comma)string="$(CMDLINE)")
-comma := ,
+# ---- Running it ----------------------------------------------------------------------------------
 
-# The debug-exit device turns the kernel's code 0x10 (pass) into status 33.
+# One host thread runs all CPUs in turn: counts repeat, and an IPI costs no host scheduling.
+# ACCEL=tcg,thread=multi runs the CPUs in parallel.
+QEMU_FLAGS = -machine pc -accel $(ACCEL) -cpu max -smp $(CPUS) -m $(MEM) \
+	-cdrom $(BUILD)/gather.iso -display none -no-reboot -net none \
+	-device isa-debug-exit,iobase=0xf4,iosize=0x04
+
 run: iso
-	@$(QEMU) $(QEMU_FLAGS); status=$$?; \
-	[ $$status -eq 33 ] || { echo "gather: QEMU ended with status $$status"; exit 1; }
+	@CMDLINE="$(CMDLINE)" tools/run $(BUILD)/cmdline $(QEMU) $(QEMU_FLAGS)
 
 clean:
 	rm -rf $(BUILD)
+
+help:
+	@sed -n 's/^#   //p' Makefile tools/tools.mk tests/tests.mk
+	@echo 'variables: CPUS=$(CPUS) MEM=$(MEM) (MiB) ACCEL=$(ACCEL) CC=$(CC) CMDLINE="$(CMDLINE)"'
+
+include tools/tools.mk
+include tests/tests.mk

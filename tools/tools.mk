@@ -33,7 +33,7 @@ $(foreach p,$(USER_PROGRAMS),$(call user_objects,user,$(p))): | build/.setup-bui
 run: | build/.setup-run
 
 gdb: build/gather.elf build/gather.iso | build/.setup-run build/.setup-test
-	@GDB="$(GDB)" tools/gdb/start $(GDB_PORT) $(QEMU) $(QEMU_FLAGS)
+	@GDB="$(GDB)" CMDLINE="$(CMDLINE)" tools/gdb/start $(GDB_PORT) $(QEMU) $(QEMU_FLAGS)
 
 loc:
 	@tools/loc
