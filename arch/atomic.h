@@ -5,8 +5,7 @@
  * 9.2.2); plain loads and stores are ordered except that a store may pass a later load of another
  * location, which is what smp_mb() prevents.
  */
-#ifndef ARCH_ATOMIC_H
-#define ARCH_ATOMIC_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -31,5 +30,3 @@
 #define atomic_inc(p)          ((void)atomic_add_fetch(p, 1))
 #define atomic_dec(p)          ((void)atomic_sub_fetch(p, 1))
 #define atomic_dec_and_test(p) (atomic_sub_fetch(p, 1) == 0)
-
-#endif

@@ -4,8 +4,7 @@
  * The kernel itself never touches these registers (-mgeneral-regs-only). A CPU remembers whose
  * state its registers hold: switching to kernel threads and back costs nothing.
  */
-#ifndef ARCH_FPU_H
-#define ARCH_FPU_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -23,5 +22,3 @@ void fpu_copy_current(void *area);
 void fpu_reset_current(void);
 /* The current thread ends: its registers belong to nobody. */
 void fpu_drop_current(void);
-
-#endif

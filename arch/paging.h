@@ -5,8 +5,7 @@
  * PML4 is shared: all its top-level entries exist from boot on, so no address space ever has to be
  * told of a new one. Page-table pages below user addresses are only freed with their address space.
  */
-#ifndef ARCH_PAGING_H
-#define ARCH_PAGING_H
+#pragma once
 
 #include "arch/atomic.h"
 #include "arch/cpu.h"
@@ -113,5 +112,3 @@ static inline void local_flush_tlb_all(void)
 	write_cr4(cr4 & ~CR4_PGE);
 	write_cr4(cr4);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * does not care which CPU it was by the next line. this_cpu() hands out a pointer: the caller must
  * have preemption or interrupts off for as long as it uses it.
  */
-#ifndef ARCH_PERCPU_H
-#define ARCH_PERCPU_H
+#pragma once
 
 #include <stddef.h>
 #include "kernel/types.h"
@@ -44,5 +43,3 @@
 
 #define this_cpu() this_cpu_read(self)
 #define current    this_cpu_read(curr)
-
-#endif

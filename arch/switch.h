@@ -1,6 +1,5 @@
 /* switch.h - the machine's part of a context switch. */
-#ifndef ARCH_SWITCH_H
-#define ARCH_SWITCH_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -21,5 +20,3 @@ u64 arch_new_stack(u64 stack_top, void (*fn)(void *), void *arg);
 
 /* FS and GS bases of user threads. Context: interrupts off. */
 void arch_switch_segments(struct thread *prev, struct thread *next);
-
-#endif

@@ -5,8 +5,7 @@
  * or, when that is impossible, ends it with -EFAULT through the exception table. Context of all
  * functions: may sleep, the current thread has an address space.
  */
-#ifndef ARCH_UACCESS_H
-#define ARCH_UACCESS_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -18,5 +17,3 @@ s64 strncpy_from_user(char *to, u64 from, size_t size);
 int get_user_u64(u64 *value, u64 from);
 int get_user_u32(u32 *value, u64 from);
 int put_user_u32(u64 to, u32 value);
-
-#endif

@@ -1,6 +1,5 @@
 /* console.h - what is typed on COM1, as bytes, for whoever reads the console. */
-#ifndef KERNEL_CONSOLE_H
-#define KERNEL_CONSOLE_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -8,5 +7,3 @@
 void console_init(void);
 /* At least one byte, waiting for it; at most len. Bytes, -EFAULT, -EINTR. May sleep. */
 s64 console_read(u64 user_buf, u64 len);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * cpu.h - everything the kernel keeps per CPU, grouped by who may touch it.
  */
-#ifndef KERNEL_CPU_H
-#define KERNEL_CPU_H
+#pragma once
 
 #include "arch/gdt.h"
 #include "arch/percpu.h"
@@ -78,5 +77,3 @@ static inline unsigned smp_cpu_id(void)
 }
 
 #define for_each_online_cpu(cpu) for_each_cpu(cpu, READ_ONCE(cpu_online_mask))
-
-#endif

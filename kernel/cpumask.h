@@ -1,6 +1,5 @@
 /* cpumask.h - sets of CPUs. One word: NR_CPUS is 64. The atomic forms are full barriers. */
-#ifndef KERNEL_CPUMASK_H
-#define KERNEL_CPUMASK_H
+#pragma once
 
 #include "arch/atomic.h"
 #include "kernel/types.h"
@@ -39,5 +38,3 @@ static inline void cpumask_clear_atomic(cpumask_t *mask, unsigned cpu)
 
 #define for_each_cpu(cpu, mask)                                                                    \
 	for (cpumask_t __m = (mask); __m && ((cpu) = cpumask_first(__m), 1); __m &= __m - 1)
-
-#endif

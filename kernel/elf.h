@@ -3,8 +3,7 @@
  *
  * The file is untrusted: every offset, size and address is checked before anyone uses it.
  */
-#ifndef KERNEL_ELF_H
-#define KERNEL_ELF_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -31,5 +30,3 @@ struct elf_info {
  */
 const char *elf_parse(const void *head, size_t len, u64 file_size, u64 low, u64 high,
 		      struct elf_info *info);
-
-#endif

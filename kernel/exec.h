@@ -1,6 +1,5 @@
 /* exec.h - replacing a task's program. */
-#ifndef KERNEL_EXEC_H
-#define KERNEL_EXEC_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -31,5 +30,3 @@ int exec_args_add(struct exec_args *args, const char *string, bool env);
  */
 int exec_object(struct vm_object *object, struct file *file, const char *name,
 		const struct exec_args *args, struct trap_frame *tf);
-
-#endif

@@ -4,8 +4,7 @@
  * A file with a memory object is read, written and mapped through the object's pages, so all ways
  * see the same bytes. A stream (generated text) is read by asking the server.
  */
-#ifndef KERNEL_FILE_H
-#define KERNEL_FILE_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -43,5 +42,3 @@ void fd_copy_all(struct task *child, struct task *parent);
 
 /* Opened for writing? */
 bool file_writable(const struct file *file);
-
-#endif

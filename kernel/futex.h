@@ -5,13 +5,10 @@
  * a bucket. The value is compared under the bucket's lock order: queue first, then look, so that a
  * wake between the look and the sleep finds the waiter. (Linux: futex(2).)
  */
-#ifndef KERNEL_FUTEX_H
-#define KERNEL_FUTEX_H
+#pragma once
 
 #include "kernel/types.h"
 
 void futex_init(void);
 /* Wake up to n waiters on the word at this address of the current address space; how many. */
 s64 futex_wake(u64 addr, u64 n);
-
-#endif

@@ -4,8 +4,7 @@
  * A handle is a reference to an endpoint or a memory object with rights and a badge. It can be
  * copied to another task in a message and in no other way.
  */
-#ifndef KERNEL_HANDLE_H
-#define KERNEL_HANDLE_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -37,5 +36,3 @@ int handle_close(struct task *task, u64 handle);
 void handle_close_all(struct task *task);
 /* fork: the child gets copies, endpoints without the right to receive. */
 void handle_copy_all(struct task *child, struct task *parent);
-
-#endif

@@ -13,8 +13,7 @@
  * A killed caller leaves from QUEUED or RECEIVED at once and waits out BUSY. When a server task
  * ends, its endpoints die: callers, waiting and future ones, get -EIO. One spinlock guards all.
  */
-#ifndef KERNEL_IPC_H
-#define KERNEL_IPC_H
+#pragma once
 
 #include "user/abi.h"
 #include "kernel/handle.h"
@@ -82,5 +81,3 @@ void ipc_received(struct ipc_call *call, int error);
 struct ipc_call *ipc_begin_reply(u32 id);
 /* The answer has been copied in, or that failed: the caller goes on. */
 void ipc_finish_reply(struct ipc_call *call, int error);
-
-#endif

@@ -1,6 +1,5 @@
 /* list.h - circular doubly linked lists, intrusive, with a head that is a node itself. */
-#ifndef KERNEL_LIST_H
-#define KERNEL_LIST_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -66,5 +65,3 @@ static inline void list_move(struct list_head *node, struct list_head *head)
 #define list_for_each_safe(pos, tmp, head, member)                                                 \
 	for (pos = list_first(head, __typeof__(*pos), member), tmp = list_next(pos, member);       \
 	     &pos->member != (head); pos = tmp, tmp = list_next(pos, member))
-
-#endif

@@ -14,8 +14,7 @@
  * A spinlock keeps preemption off while it is held. Mutexes (mutex.h) come before all spinlocks in
  * the order and are kept in a list of their own, per thread.
  */
-#ifndef KERNEL_LOCK_H
-#define KERNEL_LOCK_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -89,5 +88,3 @@ bool may_sleep(void);
 
 void preempt_disable(void);
 void preempt_enable(void); /* reschedules if somebody asked meanwhile */
-
-#endif

@@ -2,8 +2,7 @@
  * mutex.h - sleeping locks. Ranked like spinlocks (enum lock_rank), before all of them; the order
  * is checked per thread. Not taken by interrupt handlers, never held on return to user mode.
  */
-#ifndef KERNEL_MUTEX_H
-#define KERNEL_MUTEX_H
+#pragma once
 
 #include "kernel/lock.h"
 #include "kernel/wait.h"
@@ -19,5 +18,3 @@ void mutex_lock(struct mutex *mutex);
 bool mutex_trylock(struct mutex *mutex);
 void mutex_unlock(struct mutex *mutex);
 void mutex_assert_held(const struct mutex *mutex);
-
-#endif

@@ -6,8 +6,7 @@
  * thread goes to the CPU it ran on, or to an idle one its affinity allows. An idle CPU looks for
  * work on other queues before it halts. The kernel is preemptible wherever preempt_count is 0.
  */
-#ifndef KERNEL_SCHED_H
-#define KERNEL_SCHED_H
+#pragma once
 
 #include "kernel/cpumask.h"
 #include "kernel/types.h"
@@ -52,5 +51,3 @@ int sleep_until(u64 deadline_ns);
  */
 void sleep_timer_arm(u64 deadline_ns);
 void sleep_timer_disarm(void);
-
-#endif

@@ -5,8 +5,7 @@
  * Linux's calls have Linux's meaning (section 2 of the manual); ours are described in abi.h.
  * Context of all: the calling thread, interrupts on, may sleep.
  */
-#ifndef KERNEL_SYSCALL_H
-#define KERNEL_SYSCALL_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -78,5 +77,3 @@ s64 sys_ipc_reply_recv(u64 handle, u64 msg);
 /* kernel/info.c */
 s64 sys_info(u64 kind, u64 buf, u64 size);
 s64 sys_control(u64 op, u64 arg, u64 size);
-
-#endif

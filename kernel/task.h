@@ -1,8 +1,7 @@
 /*
  * task.h - tasks (processes): an address space, capabilities, files, and the threads that share them.
  */
-#ifndef KERNEL_TASK_H
-#define KERNEL_TASK_H
+#pragma once
 
 #include "kernel/handle.h"
 #include "kernel/list.h"
@@ -79,5 +78,3 @@ void for_each_task(bool (*fn)(struct task *task, void *arg), void *arg);
 void thread_free_dead(void);
 /* A dead thread is off its CPU. Context: interrupts off. */
 void thread_reap(struct thread *thread);
-
-#endif

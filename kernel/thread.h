@@ -1,8 +1,7 @@
 /*
  * thread.h - a thread: what runs, with its kernel stack, its place in the scheduler and its waits.
  */
-#ifndef KERNEL_THREAD_H
-#define KERNEL_THREAD_H
+#pragma once
 
 #include "kernel/cpumask.h"
 #include "kernel/list.h"
@@ -103,5 +102,3 @@ void thread_kill(struct thread *thread, int signal);
 
 /* "name (tid 7)" of the current thread, for panics. */
 void thread_describe(char *buf, size_t size);
-
-#endif

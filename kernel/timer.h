@@ -2,8 +2,7 @@
  * timer.h - what this CPU's one-shot timer is armed for: the next sleeper and the slice's end.
  * Tickless: a CPU with no sleepers and no equals waiting takes no timer interrupts.
  */
-#ifndef KERNEL_TIMER_H
-#define KERNEL_TIMER_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -13,5 +12,3 @@ void sleepers_init_cpu(struct cpu *cpu);
 /* An equal of the current thread waits on this CPU: start its slice. Context: interrupts off. */
 void timer_slice_start(void);
 /* timer_interrupt, which the clock driver calls: kernel/init.h. */
-
-#endif

@@ -2,8 +2,7 @@
  * vmstat.h - event counters (the list is in user/abi.h), one set per CPU. Counting is one
  * instruction on this CPU's own word; a reader sums over CPUs.
  */
-#ifndef KERNEL_VMSTAT_H
-#define KERNEL_VMSTAT_H
+#pragma once
 
 #include "user/abi.h"
 #include "kernel/types.h"
@@ -19,5 +18,3 @@ enum vm_event {
 #define count_vm_event(event)     count_vm_events(event, 1)
 
 u64 vm_event_sum(unsigned event);
-
-#endif

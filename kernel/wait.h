@@ -4,8 +4,7 @@
  * A thread puts itself on the queue, marks itself asleep, looks at its condition once more and only
  * then calls schedule(): a wake-up in between finds it marked and makes it runnable again.
  */
-#ifndef KERNEL_WAIT_H
-#define KERNEL_WAIT_H
+#pragma once
 
 #include "kernel/list.h"
 #include "kernel/lock.h"
@@ -68,5 +67,3 @@ unsigned wake_up_one(struct wait_queue *wq);
 		finish_wait(wq, &__w);                                                             \
 		__err;                                                                             \
 	})
-
-#endif

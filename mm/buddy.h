@@ -4,8 +4,7 @@
  * A pure data structure: no locks, no policy; page_alloc.c adds both. A block of order n starts at a
  * frame number that is a multiple of 2^n; its buddy differs in bit n only. (Knowlton 1965.)
  */
-#ifndef MM_BUDDY_H
-#define MM_BUDDY_H
+#pragma once
 
 #include "kernel/list.h"
 #include "kernel/types.h"
@@ -24,5 +23,3 @@ void buddy_init(struct buddy *buddy);
 void buddy_free(struct buddy *buddy, u64 pfn, unsigned order);
 /* The lowest-order block that serves, split as needed; NULL when there is none. */
 struct page *buddy_alloc(struct buddy *buddy, unsigned order);
-
-#endif

@@ -4,8 +4,7 @@
  * New pages enter at the head of inactive; reclaim takes from the tail. An isolated page is on no
  * list (PG_lru clear) and its isolator holds a reference. One spinlock guards all lists.
  */
-#ifndef MM_LRU_H
-#define MM_LRU_H
+#pragma once
 
 #include "kernel/list.h"
 #include "mm/page.h"
@@ -22,5 +21,3 @@ unsigned lru_isolate(enum lru_list from, unsigned nr, struct list_head *to);
 /* Give isolated pages back to the lists and drop the isolator's references. */
 void lru_putback(struct list_head *pages);
 u64 lru_nr(enum lru_list list);
-
-#endif

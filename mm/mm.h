@@ -6,8 +6,7 @@
  * for a pager. Reclaim holds only the ptl. A VMA is reachable through its object's list of mappings
  * too, under the object's lock: it is taken off there before it changes shape or goes away.
  */
-#ifndef MM_MM_H
-#define MM_MM_H
+#pragma once
 
 #include "arch/layout.h"
 #include "kernel/cpumask.h"
@@ -149,5 +148,3 @@ struct futex_key {
 	u64 space, offset;
 };
 int mm_futex_key(struct mm *mm, u64 addr, struct futex_key *key);
-
-#endif

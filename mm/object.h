@@ -9,8 +9,7 @@
  * The page cache is one hash table from (object, index) to page; a stripe lock covers a set of
  * chains. A cached page is removed only under its page lock.
  */
-#ifndef MM_OBJECT_H
-#define MM_OBJECT_H
+#pragma once
 
 #include "kernel/list.h"
 #include "kernel/lock.h"
@@ -79,5 +78,3 @@ int lock_page_killable(struct page *page);
 void lock_page(struct page *page);
 bool trylock_page(struct page *page);
 void unlock_page(struct page *page);
-
-#endif

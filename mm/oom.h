@@ -1,6 +1,5 @@
 /* oom.h - the last resort when nothing can be reclaimed. */
-#ifndef MM_OOM_H
-#define MM_OOM_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -10,5 +9,3 @@
  * itself is the one that ends. Context: may sleep.
  */
 bool out_of_memory(void);
-
-#endif

@@ -6,8 +6,7 @@
  * that reclaim froze at zero and gave to a flush batch: that one is in limbo (PG_limbo) until the
  * flush has been acknowledged.
  */
-#ifndef MM_PAGE_H
-#define MM_PAGE_H
+#pragma once
 
 #include "kernel/list.h"
 #include "kernel/types.h"
@@ -107,5 +106,3 @@ static inline void get_page(struct page *page)
 {
 	__atomic_fetch_add(&page->refcount, 1, __ATOMIC_SEQ_CST);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Above the low watermark an allocation just succeeds. Below it the background reclaimer is woken;
  * below min only threads that free memory themselves (PF_MEMALLOC) get frames, others reclaim first.
  */
-#ifndef MM_PAGE_ALLOC_H
-#define MM_PAGE_ALLOC_H
+#pragma once
 
 #include "kernel/types.h"
 #include "mm/page.h"
@@ -43,5 +42,3 @@ u64 nr_free_pages(void);
 void free_boot_range(u64 start_pfn, u64 end_pfn);
 /* Compute the watermarks; from here on allocations obey them. Boot only. */
 void page_alloc_ready(void);
-
-#endif

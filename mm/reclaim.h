@@ -11,8 +11,7 @@
  *
  * Names and numbers follow Linux's mm/vmscan.c.
  */
-#ifndef MM_RECLAIM_H
-#define MM_RECLAIM_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -29,5 +28,3 @@ void wake_kswapd(void);
 bool try_to_free_pages(unsigned order);
 /* Drop every clean page that nothing maps. Returns how many. */
 u64 drop_caches(void);
-
-#endif

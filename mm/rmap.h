@@ -5,8 +5,7 @@
  * address, and the PTE there says whether it really maps this page. (Linux: i_mmap and the first
  * form of anon_vma, 2.6.) Order: object lock, then the address space's page-table lock.
  */
-#ifndef MM_RMAP_H
-#define MM_RMAP_H
+#pragma once
 
 #include "kernel/cpumask.h"
 #include "kernel/types.h"
@@ -38,5 +37,3 @@ void try_to_unmap(struct page *page, bool force, struct unmap_result *result);
 
 /* Test and clear the A bits, without a flush: how many PTEs had it, and whether a VMA is locked. */
 unsigned page_referenced(struct page *page, bool *pinned);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Larger than KMALLOC_MAX: use kpage_alloc. Objects come zeroed.
  */
-#ifndef MM_SLAB_H
-#define MM_SLAB_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -17,5 +16,3 @@ void slab_init(void);
 void *kzalloc(size_t size);
 /* ptr may be NULL. A pointer that kzalloc did not return panics. Any context without inner locks. */
 void kfree(void *ptr);
-
-#endif

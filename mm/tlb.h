@@ -21,8 +21,7 @@
  *
  * Sources: Intel SDM vol. 3, 4.10.4 and 4.10.5; Linux arch/x86/mm/tlb.c for the generations.
  */
-#ifndef MM_TLB_H
-#define MM_TLB_H
+#pragma once
 
 #include "user/abi.h"
 #include "kernel/cpumask.h"
@@ -62,5 +61,3 @@ void flush_tlb_kernel_range(u64 start, u64 end);
 void flush_tlb_batched_pending(struct mm *mm);
 /* Make every lazy CPU leave this address space. Afterwards its page tables may be freed. */
 void tlb_drop_mm(struct mm *mm);
-
-#endif

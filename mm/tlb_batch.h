@@ -17,8 +17,7 @@
  *
  * Source: Mel Gorman, "mm: Gather more PFNs before sending a TLB to flush unmapped pages", 2015.
  */
-#ifndef MM_TLB_BATCH_H
-#define MM_TLB_BATCH_H
+#pragma once
 
 #include "kernel/cpumask.h"
 #include "kernel/types.h"
@@ -82,5 +81,3 @@ bool tlb_ubc_empty(const struct thread *thread);
 void tlb_ubc_release(struct thread *thread);
 
 u64 limbo_pages(void);
-
-#endif

@@ -2,8 +2,7 @@
  * tlb_request.h - the per-CPU half of a shootdown: what an initiator publishes, what a target keeps.
  * The protocol is explained in mm/tlb.h.
  */
-#ifndef MM_TLB_REQUEST_H
-#define MM_TLB_REQUEST_H
+#pragma once
 
 #include "user/abi.h"
 #include "kernel/cpumask.h"
@@ -40,5 +39,3 @@ struct cpu_tlb {
 	/* Bit i: CPU i has published a request for this CPU. Set by initiators, taken whole here. */
 	cpumask_t pending;
 };
-
-#endif

@@ -2,8 +2,7 @@
  * vma.h - making, splitting and removing the areas of an address space. Context of all functions:
  * the address space's mmap_lock held, or nobody else knows it.
  */
-#ifndef MM_VMA_H
-#define MM_VMA_H
+#pragma once
 
 #include "mm/mm.h"
 
@@ -24,5 +23,3 @@ void vma_free(struct vm_area *vma);
 u64 vma_find_hole(struct mm *mm, u64 len);
 /* Does any area touch [start, end)? */
 bool vma_overlaps(struct mm *mm, u64 start, u64 end);
-
-#endif

@@ -4,8 +4,7 @@
  * Address-ordered first fit. vfree clears the PTEs, flushes the range on all CPUs and only then
  * gives back frames and addresses.
  */
-#ifndef MM_VMALLOC_H
-#define MM_VMALLOC_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -20,5 +19,3 @@ u64 kernel_stack_alloc(void);
 void kernel_stack_free(u64 base);
 /* Is this address in the page below a kernel stack? For a clear message on overflow. */
 bool in_stack_guard(u64 addr);
-
-#endif

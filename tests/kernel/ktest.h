@@ -4,8 +4,7 @@
  * KTEST(name) { ... } registers a test; KT_EXPECT checks and goes on, so that one run shows every
  * failure. The command line word `ktest` runs them all instead of starting user programs.
  */
-#ifndef TESTS_KERNEL_KTEST_H
-#define TESTS_KERNEL_KTEST_H
+#pragma once
 
 #include "kernel/types.h"
 
@@ -40,5 +39,3 @@ void ktest_on_each_cpu(void (*fn)(u64 cpu));
 u64 ktest_random(u64 *state);
 
 unsigned ktest_run_all(void);
-
-#endif
