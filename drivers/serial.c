@@ -27,6 +27,7 @@ enum uart_reg { /* 16550 data sheet; DLL and DLM replace DATA and IER while LCR.
 #define MCR_ON      0x0b /* DTR, RTS, OUT2: the PC's gate for the interrupt line */
 #define LSR_DATA    0x01
 #define LSR_THRE    0x20
+#define LSR_TEMT    0x40
 #define DIVISOR     1 /* 115200 baud */
 #define POLL_MAX    200000
 
@@ -35,6 +36,9 @@ static void (*input_handler)(u8 byte);
 
 void serial_init(void)
 {
+	/* The byte that boot.asm wrote last is still on its way. */
+	for (unsigned i = 0; i < POLL_MAX && !(inb(UART_LSR) & LSR_TEMT); i++)
+		cpu_relax();
 	outb(UART_LCR, LCR_DLAB | LCR_8N1);
 	outb(UART_DATA, DIVISOR);
 	outb(UART_IER, 0); /* the divisor's high byte; below, no interrupts */
