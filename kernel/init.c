@@ -23,6 +23,7 @@
 #include "kernel/thread.h"
 #include "mm/mm.h"
 #include "mm/object.h"
+#include "mm/oom.h"
 #include "mm/page_alloc.h"
 #include "mm/reclaim.h"
 #include "mm/tlb.h"
@@ -170,6 +171,7 @@ static void init_thread(void *arg)
 {
 	(void)arg;
 	reclaim_init();
+	oom_init();
 	if (cmdline_has("ktest"))
 		exit_machine(ktest_run_all() ? EXIT_FAIL : EXIT_PASS);
 	start_file_server();

@@ -24,6 +24,7 @@ enum lock_rank {
 	RANK_MMAP = 1,       /* an address space's VMAs */
 	RANK_VMALLOC,        /* kernel address areas */
 	RANK_DIRECT_RECLAIM, /* one direct reclaimer at a time */
+	RANK_OOM,            /* choosing whom to end */
 	/* spinlocks, interrupts on */
 	RANK_TASKS = 20, /* list of tasks, parents, threads of a task */
 	RANK_HANDLES,    /* a task's handles and files */

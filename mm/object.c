@@ -345,31 +345,37 @@ static int add_new_page(struct vm_object *object, u64 index, struct page **out)
 	return err;
 }
 
+/* Somebody else is paging it in: wait for the end. 0: try again, or it is up to date by now. */
+static int wait_for_page(struct page *page)
+{
+	int err = lock_page_killable(page);
+
+	if (!err)
+		unlock_page(page);
+	return err;
+}
+
 int object_get_page(struct vm_object *object, u64 index, struct page **out)
 {
 	struct page *page;
 	int err;
 
 	for (;;) {
-		if (index >= object_nr_pages(object))
+		if (past_end(object, index))
 			return -ENXIO;
 		page = page_cache_find(object, index);
 		if (!page) {
 			err = add_new_page(object, index, out);
-			if (err != -EEXIST)
-				return err;
-			continue;
+		} else if (page_test(page, PG_uptodate)) {
+			*out = page;
+			return 0;
+		} else {
+			err = wait_for_page(page);
+			put_page(page);
+			if (!err)
+				err = -EEXIST; /* look it up again: it may have failed and gone */
 		}
-		*out = page;
-		if (page_test(page, PG_uptodate))
-			return 0;
-		err = lock_page_killable(page); /* page-in under way: wait for its end */
-		if (!err)
-			unlock_page(page);
-		if (!err && page_test(page, PG_uptodate) && page->object == object)
-			return 0;
-		put_page(page);
-		if (err)
+		if (err != -EEXIST)
 			return err;
 	}
 }

@@ -3,6 +3,7 @@
 #include "drivers/clock.h"
 #include "kernel/cpu.h"
 #include "kernel/log.h"
+#include "kernel/mutex.h"
 #include "kernel/sched.h"
 #include "kernel/task.h"
 #include "kernel/thread.h"
@@ -11,44 +12,61 @@
 
 #define SIGKILL 9
 
+static const struct lock_class oom_class = {"out of memory", RANK_OOM, false};
+static struct mutex oom_lock; /* one decision at a time: the next one sees the last one's victim */
+
 struct victim {
-	struct task *task;
+	u32 pid;
 	u64 rss;
 	bool dying; /* one was chosen before and is not gone yet */
 };
+
+void oom_init(void)
+{
+	mutex_init(&oom_lock, &oom_class);
+}
 
 static bool consider(struct task *task, void *arg)
 {
 	struct victim *best = arg;
 	u64 rss = task->mm ? READ_ONCE(task->mm->rss_pages) : 0;
 
-	if (task->server || task->protected || !task->mm)
+	if (task->server || task->protected || task->zombie)
 		return true;
 	if (task->killed)
 		best->dying = true;
 	else if (rss > best->rss) {
 		best->rss = rss;
-		best->task = task;
+		best->pid = task->pid;
 	}
+	return true;
+}
+
+/* Choose and end one, or see that one is ending already. Context: oom_lock held. */
+static bool end_largest(void)
+{
+	struct victim best = {0};
+
+	for_each_task(consider, &best);
+	if (best.dying)
+		return true;
+	if (!best.pid)
+		return false;
+	pr_err("out of memory: %lu of %lu pages free; ending process %u with %lu pages\n",
+	       nr_free_pages(), mem_total_pages, best.pid, best.rss);
+	count_vm_event(oom_kill);
+	(void)task_kill(best.pid, SIGKILL);
 	return true;
 }
 
 bool out_of_memory(void)
 {
-	struct victim best = {0};
-	u32 pid;
+	bool hope;
 
-	for_each_task(consider, &best);
-	if (best.dying) {
-		sleep_until(clock_ns() + NSEC_PER_MSEC);
-		return !thread_killed(current);
-	}
-	if (!best.task)
-		return false;
-	pid = best.task->pid; /* it may be gone by now; then the kill below does nothing */
-	pr_err("out of memory: %lu of %lu pages free; ending process %u with %lu pages\n",
-	       nr_free_pages(), mem_total_pages, pid, best.rss);
-	count_vm_event(oom_kill);
-	task_kill(pid, SIGKILL);
-	return !thread_killed(current);
+	mutex_lock(&oom_lock);
+	hope = end_largest();
+	mutex_unlock(&oom_lock);
+	if (hope && !thread_killed(current))
+		sleep_until(clock_ns() + NSEC_PER_MSEC); /* it needs time to give back its pages */
+	return hope && !thread_killed(current);
 }

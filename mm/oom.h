@@ -3,6 +3,8 @@
 
 #include "kernel/types.h"
 
+void oom_init(void);
+
 /*
  * End the largest user process that is not a server, with one clear line on the console, and give
  * it time to go. true: retry the allocation. false: there is nobody left to end, or the caller

@@ -267,17 +267,19 @@ bool try_to_free_pages(unsigned order)
 {
 	struct scan_control sc = {0};
 	u64 wanted = watermarks.min + (1ul << order);
+	bool room;
 
 	wake_kswapd();
 	mutex_lock(&direct_lock);
-	if (nr_free_pages() < wanted) { /* otherwise whoever was here before us made room */
+	room = nr_free_pages() >= wanted; /* whoever was here before us may have made it */
+	if (!room) {
 		current->flags |= PF_MEMALLOC;
 		reclaim_until(one_batch_freed, &sc);
 		current->flags &= ~PF_MEMALLOC;
 		count_vm_events(pgsteal_direct, sc.freed);
 	}
 	mutex_unlock(&direct_lock);
-	return sc.freed > 0 || nr_free_pages() >= wanted;
+	return room || sc.freed > 0; /* others may take it first: then the caller comes back */
 }
 
 /* ---- Background reclaim ---------------------------------------------------------------------- */
