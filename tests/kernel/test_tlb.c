@@ -83,7 +83,6 @@ static unsigned start_readers(void)
 {
 	unsigned cpu, n = 0;
 
-	phase = looked = ended = wrong = 0;
 	for_each_online_cpu(cpu) {
 		struct thread *t;
 
@@ -107,6 +106,7 @@ static void begin(void)
 	memset(expected, 0, sizeof(expected));
 	memset(evicted, 0, sizeof(evicted));
 	writes = sleepy = false;
+	phase = looked = ended = wrong = 0;
 	nr_phases = 2;
 	wait_queue_init(&phase_queue);
 }
