@@ -16,6 +16,7 @@
  */
 #pragma once
 
+#include "kernel/guard.h"
 #include "kernel/types.h"
 
 /* The one lock order, outermost first. */
@@ -40,6 +41,7 @@ enum lock_rank {
 	RANK_WAIT = 60, /* a wait queue */
 	RANK_TIMER,     /* a CPU's sleeping threads */
 	RANK_RUNQUEUE,  /* a CPU's runnable threads */
+	RANK_TLBSAN,    /* the sanitizer's shadow */
 };
 
 struct lock_class {
@@ -65,23 +67,29 @@ static inline void spin_init(spinlock_t *lock, const struct lock_class *class)
 	*lock = (spinlock_t){.class = class};
 }
 
-/* For classes without irq. Interrupts must be on (or early boot, before the first thread). */
+/* Interrupts must be as the class wants them: on, or off for irq classes (early boot: either). */
 void spin_lock(spinlock_t *lock);
+bool spin_trylock(spinlock_t *lock); /* false at once when it is taken */
 void spin_unlock(spinlock_t *lock);
+void spin_assert_held(const spinlock_t *lock); /* by this CPU */
 
 /* For irq classes: turn interrupts off, take the lock; the flags go back to the unlock. */
 u64 spin_lock_irqsave(spinlock_t *lock);
 void spin_unlock_irqrestore(spinlock_t *lock, u64 flags);
 
-/* An irq-class lock when interrupts are off already. Returns false at once when it is taken. */
-bool spin_trylock_irqoff(spinlock_t *lock);
-void spin_lock_irqoff(spinlock_t *lock);
-void spin_unlock_irqoff(spinlock_t *lock);
+static inline spinlock_t *spin_guard_take(spinlock_t *lock)
+{
+	spin_lock(lock);
+	return lock;
+}
 
-bool spin_is_held(const spinlock_t *lock); /* by this CPU */
+static inline void spin_guard_give_back(spinlock_t **lock)
+{
+	spin_unlock(*lock);
+}
 
-/* A lock that one thread takes and the next one on the CPU gives back (the run queue's). */
-void spin_assert_held(const spinlock_t *lock);
+/* Hold the lock to the end of this block (guard.h). */
+#define spin_guard(lock) GUARD(spinlock_t *, spin_guard_take, spin_guard_give_back, lock)
 
 void assert_may_sleep(const char *what);
 void assert_may_wait_for_ipi(void);

@@ -19,6 +19,7 @@
 #include "mm/page_alloc.h"
 #include "mm/rmap.h"
 #include "mm/tlb.h"
+#include "mm/tlbsan.h"
 #include "mm/vma.h"
 
 /* One fault on its way: what is wanted, and what has been found so far. */
@@ -93,6 +94,8 @@ static struct page *new_anon_page(struct fault *f, u32 gfp)
 static void map_page(struct fault *f, struct page *page, bool writable)
 {
 	ASSERT(!(pte_read(f->pte) & PTE_P), "address %lx is mapped already", f->addr);
+	if (writable)
+		tlbsan_check_map(f->mm, f->addr, page);
 	page_add_rmap(page);
 	f->mm->rss_pages++;
 	pte_set(f->pte, make_pte(page_to_pfn(page), pte_bits(f->vma, writable)));
@@ -100,6 +103,7 @@ static void map_page(struct fault *f, struct page *page, bool writable)
 
 static void copy_page(struct page *to, struct page *from)
 {
+	tlbsan_check_copy(from, "a copy");
 	memcpy(phys_to_virt(page_to_phys(to)), phys_to_virt(page_to_phys(from)), PAGE_SIZE);
 }
 
@@ -138,7 +142,8 @@ static int copy_on_write(struct fault *f, struct page *old)
 		spin_unlock(&f->mm->ptl); /* reclaim was here */
 		return RETRY;
 	}
-	(void)pte_get_and_clear(f->pte);
+	pte = pte_get_and_clear(f->pte);
+	tlbsan_pte_gone(f->mm, f->addr, pte);
 	page_remove_rmap(old);
 	f->mm->rss_pages--;
 	spin_unlock(&f->mm->ptl);

@@ -16,6 +16,7 @@
 #include "mm/object.h"
 #include "mm/page_alloc.h"
 #include "mm/slab.h"
+#include "mm/tlbsan.h"
 #include "mm/vmalloc.h"
 
 #define LOW_MEMORY_END MIB /* firmware's and the AP trampoline's */
@@ -153,6 +154,7 @@ void mm_init(void)
 	for_each_free_run(release_run);
 	page_alloc_ready();
 	init_mm_setup();
+	tlbsan_init();
 	vmalloc_init();
 	pr_info("mm: %lu MiB of %lu MiB managed, watermarks min %lu low %lu high %lu pages\n",
 		mem_total_pages * PAGE_SIZE / MIB, mem_boot_pages * PAGE_SIZE / MIB, watermarks.min,

@@ -11,6 +11,7 @@
 #include "mm/rmap.h"
 #include "mm/slab.h"
 #include "mm/tlb.h"
+#include "mm/tlbsan.h"
 #include "mm/vma.h"
 
 static const struct lock_class mmap_class = {"mmap lock", RANK_MMAP, false};
@@ -91,14 +92,16 @@ void mm_switch_current(struct mm *next)
 }
 
 /* Share one private page with the child: both read-only, so that the first write copies. */
-static void share_pte(struct vm_area *vma, pte_t *from, pte_t *to, bool *protected)
+static void share_pte(struct vm_area *vma, struct mm *parent, u64 va, pte_t *from, pte_t *to,
+		      bool *protected)
 {
 	pte_t pte = pte_read(from);
 	struct page *page = pfn_to_page(pte_pfn(pte));
 
 	if (pte & PTE_W) {
 		/* Only hardware may have changed it since: an AND keeps A and D. */
-		(void)atomic_fetch_and(from, ~PTE_W);
+		pte = atomic_fetch_and(from, ~PTE_W);
+		tlbsan_pte_gone(parent, va, pte);
 		*protected = true;
 	}
 	pte_set(to, (pte_read(from) & ~(PTE_W | PTE_A | PTE_D)) | PTE_A);
@@ -130,7 +133,7 @@ static int fork_range(struct vm_area *child, struct mm *parent, bool *protected)
 			return -ENOMEM;
 		spin_lock(&parent->ptl);
 		if (is_private_page(pte_read(from)))
-			share_pte(child, from, to, protected);
+			share_pte(child, parent, va, from, to, protected);
 		spin_unlock(&parent->ptl);
 	}
 	return 0;

@@ -10,6 +10,7 @@
 #include "mm/page_alloc.h"
 #include "mm/rmap.h"
 #include "mm/tlb.h"
+#include "mm/tlbsan.h"
 #include "mm/vma.h"
 
 #define GATHER_PAGES 64
@@ -46,6 +47,8 @@ static void gather_ptes(struct mm *mm, u64 *va, u64 end, struct mmu_gather *gath
 		page = pfn_to_page(pte_pfn(old));
 		if ((old & PTE_D) && !page_test(page, PG_anon))
 			page_set(page, PG_dirty);
+		tlbsan_pte_gone(mm, *va, old);
+		tlbsan_check_dirty(page, old);
 		if (!gather->nr)
 			gather->start = *va;
 		gather->end = *va + PAGE_SIZE;
@@ -90,6 +93,7 @@ static int unmap_locked(struct mm *mm, u64 start, u64 end)
 			zap_range(mm, vma->start, vma->end);
 			vma_free(vma);
 		}
+	tlbsan_check_range(mm, start, end);
 	return 0;
 }
 
@@ -175,7 +179,9 @@ static bool protect_ptes(struct mm *mm, struct vm_area *vma)
 		if (!(vma->flags & VMA_PROT))
 			take |= PTE_U; /* PROT_NONE: the page stays, user mode may not touch it */
 		flush |= (pte_read(pte) & take) || !(vma->flags & VMA_EXEC);
-		(void)atomic_fetch_and(pte, ~take);
+		take = atomic_fetch_and(pte, ~take) & take;
+		if (take)
+			tlbsan_pte_gone(mm, va, pte_read(pte) | take);
 		if (!(vma->flags & VMA_EXEC))
 			(void)atomic_fetch_or(pte, PTE_NX);
 		else
@@ -212,6 +218,7 @@ static int protect_locked(struct mm *mm, u64 start, u64 end, u32 prot)
 	if (flush)
 		flush_tlb_mm_range(mm, start, end, TLB_PROTECT);
 	flush_tlb_batched_pending(mm);
+	tlbsan_check_range(mm, start, end);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "mm/oom.h"
 #include "mm/reclaim.h"
 #include "mm/tlb_batch.h"
+#include "mm/tlbsan.h"
 
 struct page *mem_map;
 u64 max_pfn, mem_total_pages, mem_boot_pages;
@@ -108,10 +109,14 @@ struct page *alloc_pages(unsigned order, u32 gfp)
 
 void free_pages(struct page *page, unsigned order)
 {
+	unsigned i;
+
 	ASSERT(!page_test(page, PG_reserved | PG_lru | PG_buddy | PG_locked),
 	       "frame %lx freed with flags %x", page_to_pfn(page), page->flags);
 	ASSERT(page_mapcount(page) == 0, "frame %lx freed with %u mappings", page_to_pfn(page),
 	       page_mapcount(page));
+	for (i = 0; i < 1u << order; i++)
+		tlbsan_check_free(page + i);
 	page->refcount = 0;
 	page->flags = 0;
 	poison(page, order);

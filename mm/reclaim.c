@@ -14,6 +14,7 @@
 #include "mm/page_alloc.h"
 #include "mm/rmap.h"
 #include "mm/tlb_batch.h"
+#include "mm/tlbsan.h"
 
 /* Rounds without a single page in reach before a reclaimer gives up. */
 #define MAX_BARREN_ROUNDS 64
@@ -100,6 +101,7 @@ static int page_out(struct page *page)
 	int err;
 
 	page_clear(page, PG_dirty); /* whoever dirties it from here on marks it again */
+	tlbsan_check_copy(page, "page-out");
 	page_set(page, PG_io);
 	err = ipc_page_out(object->pager, object->cookie, page->index,
 			   phys_to_virt(page_to_phys(page)));

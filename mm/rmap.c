@@ -7,6 +7,7 @@
 #include "mm/object.h"
 #include "mm/page_alloc.h"
 #include "mm/tlb.h"
+#include "mm/tlbsan.h"
 
 void page_add_rmap(struct page *page)
 {
@@ -21,7 +22,7 @@ void page_remove_rmap(struct page *page)
 }
 
 /* Call fn for every PTE that maps the page, under that address space's ptl, until it says stop. */
-static void rmap_walk(struct page *page, bool (*fn)(struct page *, struct vm_area *, pte_t *, void *),
+static void rmap_walk(struct page *page, bool (*fn)(struct page *, struct vm_area *, u64 va, pte_t *, void *),
 		      void *arg)
 {
 	struct vm_object *object = page->object;
@@ -43,13 +44,13 @@ static void rmap_walk(struct page *page, bool (*fn)(struct page *, struct vm_are
 		va = anon ? vma_anon_address(vma, page->index) : vma_address(vma, page->index);
 		pte = va ? pte_lookup(vma->mm->pml4, va) : NULL;
 		if (pte && (pte_read(pte) & PTE_P) && pte_pfn(pte_read(pte)) == page_to_pfn(page))
-			go_on = fn(page, vma, pte, arg);
+			go_on = fn(page, vma, va, pte, arg);
 		spin_unlock(&vma->mm->ptl);
 	}
 	spin_unlock(&object->lock);
 }
 
-static bool unmap_one(struct page *page, struct vm_area *vma, pte_t *pte, void *arg)
+static bool unmap_one(struct page *page, struct vm_area *vma, u64 va, pte_t *pte, void *arg)
 {
 	struct unmap_result *result = arg;
 	struct mm *mm = vma->mm;
@@ -64,6 +65,8 @@ static bool unmap_one(struct page *page, struct vm_area *vma, pte_t *pte, void *
 		result->dirty = true;
 		page_set(page, PG_dirty);
 	}
+	tlbsan_pte_gone(mm, va, old);
+	tlbsan_check_dirty(page, old);
 	/* After the exchange: a CPU that starts to use mm from here on cannot load the old entry. */
 	tlb_gen_inc_batched(mm);
 	result->cpus |= READ_ONCE(mm->cpumask);
@@ -86,11 +89,12 @@ struct reference_count {
 	bool pinned;
 };
 
-static bool reference_one(struct page *page, struct vm_area *vma, pte_t *pte, void *arg)
+static bool reference_one(struct page *page, struct vm_area *vma, u64 va, pte_t *pte, void *arg)
 {
 	struct reference_count *count = arg;
 
 	(void)page;
+	(void)va;
 	if (vma->flags & VMA_LOCKED)
 		count->pinned = true;
 	if (pte_read(pte) & PTE_A) {

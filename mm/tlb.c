@@ -8,6 +8,7 @@
 #include "kernel/cpu.h"
 #include "kernel/lock.h"
 #include "kernel/log.h"
+#include "mm/tlbsan.h"
 
 /* No acknowledgement for this long: some CPU is stuck with interrupts off. */
 #define WATCHDOG_NS (60 * NSEC_PER_SEC)
@@ -31,6 +32,7 @@ static void flush_local_user(struct cpu_tlb *tlb)
 {
 	u64 gen = load_acquire(&tlb->loaded_mm->tlb_gen); /* before the flush, never after */
 
+	tlbsan_flushed_user(this_cpu());
 	local_flush_tlb_user();
 	tlb->local_gen = gen;
 }
@@ -42,6 +44,7 @@ static void load_mm(struct cpu *cpu, struct mm *next)
 
 	cpumask_set_atomic(&next->cpumask, cpu->id); /* before CR3: or a shootdown misses us */
 	gen = load_acquire(&next->tlb_gen);
+	tlbsan_flushed_user(cpu);
 	write_cr3(next->cr3);
 	cpu->tlb.loaded_mm = next;
 	cpu->tlb.local_gen = gen;
@@ -67,6 +70,7 @@ void switch_mm_irqoff(struct mm *next)
 		if (tlb->local_gen != load_acquire(&next->tlb_gen))
 			flush_local_user(tlb);
 	}
+	tlbsan_check_cpu(cpu);
 }
 
 void tlb_init_cpu(struct cpu *cpu)
@@ -88,8 +92,10 @@ static void invalidate_range(const struct tlb_request *req)
 {
 	u64 va;
 
-	for (va = req->start; va < req->end; va += PAGE_SIZE)
+	for (va = req->start; va < req->end; va += PAGE_SIZE) {
 		local_flush_tlb_page(va);
+		tlbsan_flushed_page(this_cpu(), req->mm, va);
+	}
 }
 
 /*
@@ -109,12 +115,18 @@ static bool flush_mm_request(struct cpu_tlb *tlb, const struct tlb_request *req)
 	return true;
 }
 
+static void flush_local_all(void)
+{
+	tlbsan_flushed_all(this_cpu());
+	local_flush_tlb_all();
+}
+
 static bool flush_kernel_request(const struct tlb_request *req)
 {
 	if (range_pages(req) <= TLB_FLUSH_CEILING)
 		invalidate_range(req);
 	else
-		local_flush_tlb_all();
+		flush_local_all();
 	return true;
 }
 
@@ -193,6 +205,7 @@ static cpumask_t choose_targets(struct cpu *self, cpumask_t cpus_in_mask, enum t
 	for_each_cpu(cpu, targets)
 		if (READ_ONCE(cpus[cpu].tlb.lazy)) {
 			targets &= ~CPU_BIT(cpu);
+			tlbsan_skipped(&cpus[cpu]);
 			stat->lazy++;
 		}
 	return targets;

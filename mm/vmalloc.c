@@ -8,6 +8,7 @@
 #include "mm/page_alloc.h"
 #include "mm/slab.h"
 #include "mm/tlb.h"
+#include "mm/tlbsan.h"
 
 struct vmap_area {
 	struct list_head node; /* by address, under areas_lock */
@@ -79,7 +80,7 @@ static void unmap_and_free(u64 start, u64 end)
 		pte = pte_lookup(kernel_pml4, va);
 		if (!pte || !(pte_read(pte) & PTE_P))
 			break;
-		(void)atomic_fetch_and(pte, ~PTE_P); /* the frame's number stays until the flush */
+		tlbsan_pte_gone(NULL, va, atomic_fetch_and(pte, ~PTE_P)); /* the frame's number stays until the flush */
 		mapped_end = va + PAGE_SIZE;
 	}
 	if (mapped_end == start)

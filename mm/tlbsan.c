@@ -1,0 +1,339 @@
+/*
+ * tlbsan.c - the shadow of stale entries and the rules asked of it (see tlbsan.h).
+ *
+ * Entries live in a pool, on two hash chains: by frame, for rules 1 and 2, and by address, for the
+ * rest. A global sequence number orders events: an entry made at s is gone from a CPU that started a
+ * full flush after s, so full flushes cost one store. One lock with interrupts off covers all; it is
+ * the innermost of the kernel, taken under any other.
+ */
+#include "mm/tlbsan.h"
+#include "arch/paging.h"
+#include "kernel/cmdline.h"
+#include "kernel/cpu.h"
+#include "kernel/lib.h"
+#include "kernel/log.h"
+#include "kernel/symbols.h"
+#include "kernel/thread.h"
+#include "mm/mm.h"
+#include "mm/page_alloc.h"
+
+#define NR_CHAINS   1024
+#define NR_CALLERS  4
+#define POOL_ORDER  9  /* 2 MiB */
+
+struct stale_entry {
+	u64 pfn, va, seq;
+	struct mm *mm;  /* NULL: kernel addresses */
+	cpumask_t cpus; /* that may hold it, full flushes since seq not counted */
+	bool writes;    /* W and D were set: a CPU can write the frame without a walk */
+	u32 next_pfn, next_va;
+	u64 callers[NR_CALLERS];
+	char thread[THREAD_NAME_LEN];
+};
+
+bool tlbsan_on;
+
+static struct stale_entry *pool;
+static u32 pool_size, pool_used, free_list, lost; /* index 0 of the pool is not used */
+static u32 by_pfn[NR_CHAINS], by_va[NR_CHAINS];
+static u64 seq;
+static u64 flushed_user[NR_CPUS], flushed_all[NR_CPUS]; /* sequence of the last full flush */
+static u64 owes_since[NR_CPUS]; /* skipped as lazy at that sequence; 0 after a full flush */
+
+static const struct lock_class tlbsan_class = {"TLB sanitizer", RANK_TLBSAN, true};
+static spinlock_t lock = SPINLOCK_INIT(tlbsan_class);
+
+void tlbsan_init(void)
+{
+	char value[8];
+	struct page *pages;
+
+	if (cmdline_get("tlbsan", value, sizeof(value)) <= 0 || strcmp(value, "on"))
+		return;
+	pages = alloc_pages(POOL_ORDER, GFP_KERNEL | GFP_ZERO);
+	if (!pages) {
+		pr_warn("tlbsan: no memory for the shadow: off\n");
+		return;
+	}
+	pool = phys_to_virt(page_to_phys(pages));
+	pool_size = (u32)((PAGE_SIZE << POOL_ORDER) / sizeof(*pool));
+	pool_used = 1;
+	tlbsan_on = true;
+	pr_info("tlbsan: on, %u stale entries\n", pool_size);
+}
+
+/* ---- Entries ---------------------------------------------------------------------------------------- */
+
+static u32 *pfn_chain(u64 pfn)
+{
+	return &by_pfn[pfn % NR_CHAINS];
+}
+
+static u32 *va_chain(const struct mm *mm, u64 va)
+{
+	return &by_va[((va >> PAGE_SHIFT) + ((u64)mm >> 6)) % NR_CHAINS];
+}
+
+/* CPUs that may still hold it: those that have not flushed everything since. */
+static cpumask_t holders(const struct stale_entry *e)
+{
+	const u64 *flushed = e->mm ? flushed_user : flushed_all;
+	cpumask_t left = 0;
+	unsigned cpu;
+
+	for_each_cpu(cpu, e->cpus)
+		if (flushed[cpu] <= e->seq)
+			left |= CPU_BIT(cpu);
+	return left;
+}
+
+static void unlink_entry(u32 *chain, u32 index, bool va)
+{
+	while (*chain != index)
+		chain = va ? &pool[*chain].next_va : &pool[*chain].next_pfn;
+	*chain = va ? pool[index].next_va : pool[index].next_pfn;
+}
+
+static void drop_entry(u32 index)
+{
+	struct stale_entry *e = &pool[index];
+
+	unlink_entry(pfn_chain(e->pfn), index, false);
+	unlink_entry(va_chain(e->mm, e->va), index, true);
+	e->pfn = 0;
+	e->cpus = 0;
+	e->next_pfn = free_list;
+	free_list = index;
+}
+
+/* Entries nobody holds any more. */
+static void sweep(void)
+{
+	u32 i;
+
+	for (i = 1; i < pool_used; i++)
+		if (pool[i].cpus && !holders(&pool[i]))
+			drop_entry(i);
+}
+
+static u32 take_entry(void)
+{
+	u32 index;
+
+	if (!free_list && pool_used == pool_size)
+		sweep();
+	index = free_list;
+	if (index)
+		free_list = pool[index].next_pfn;
+	else if (pool_used < pool_size)
+		index = pool_used++;
+	return index;
+}
+
+static void note_callers(struct stale_entry *e)
+{
+	u64 *frame = __builtin_frame_address(0);
+	int i;
+
+	for (i = 0; i < NR_CALLERS; i++) {
+		e->callers[i] = frame[1];
+		frame = (u64 *)frame[0];
+		if (!frame)
+			break;
+	}
+	strlcpy(e->thread, current->name, sizeof(e->thread));
+}
+
+void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old)
+{
+	cpumask_t cpus_in_mask = mm ? READ_ONCE(mm->cpumask) : READ_ONCE(cpu_online_mask);
+	u64 flags;
+	u32 index;
+
+	if (!(old & PTE_P) || !cpus_in_mask)
+		return;
+	flags = spin_lock_irqsave(&lock);
+	index = take_entry();
+	if (index) {
+		struct stale_entry *e = &pool[index];
+
+		*e = (struct stale_entry){.pfn = pte_pfn(old), .va = ALIGN_DOWN(va, PAGE_SIZE),
+					  .seq = ++seq, .mm = mm, .cpus = cpus_in_mask,
+					  .writes = (old & PTE_W) && (old & PTE_D)};
+		note_callers(e);
+		e->next_pfn = *pfn_chain(e->pfn);
+		*pfn_chain(e->pfn) = index;
+		e->next_va = *va_chain(mm, e->va);
+		*va_chain(mm, e->va) = index;
+	} else if (!lost++) {
+		pr_warn("tlbsan: more stale entries than it can remember: some are not checked\n");
+	}
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+/* ---- Flushes ----------------------------------------------------------------------------------------- */
+
+void __tlbsan_flushed_user(struct cpu *cpu)
+{
+	u64 flags = spin_lock_irqsave(&lock);
+
+	flushed_user[cpu->id] = ++seq;
+	owes_since[cpu->id] = 0;
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+void __tlbsan_flushed_all(struct cpu *cpu)
+{
+	u64 flags = spin_lock_irqsave(&lock);
+
+	flushed_user[cpu->id] = flushed_all[cpu->id] = ++seq;
+	owes_since[cpu->id] = 0;
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+void __tlbsan_flushed_page(struct cpu *cpu, struct mm *mm, u64 va)
+{
+	u64 flags = spin_lock_irqsave(&lock);
+	u32 i;
+
+	for (i = *va_chain(mm, va); i; i = pool[i].next_va)
+		if (pool[i].mm == mm && pool[i].va == va)
+			pool[i].cpus &= ~CPU_BIT(cpu->id);
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+/*
+ * A lazy CPU cannot use user entries, and from here on it owes a full flush before it runs user code
+ * again: so all it holds is as good as gone. If it has stopped being lazy meanwhile, it has seen the
+ * new generation.
+ */
+void __tlbsan_skipped(struct cpu *cpu)
+{
+	u64 flags = spin_lock_irqsave(&lock);
+
+	flushed_user[cpu->id] = ++seq;
+	if (READ_ONCE(cpu->tlb.lazy))
+		owes_since[cpu->id] = seq;
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+/* ---- Rules -------------------------------------------------------------------------------------------- */
+
+static void __noreturn report(const struct stale_entry *e, const char *rule)
+{
+	char space[24];
+	int i;
+
+	if (e->mm)
+		snprintf(space, sizeof(space), "address space %lu", e->mm->id);
+	else
+		snprintf(space, sizeof(space), "the kernel");
+	kprintf("tlbsan: %s\n", rule);
+	kprintf("  cpu%u may still translate %lx of %s to frame %lx%s\n",
+		cpumask_first(holders(e)), e->va, space, e->pfn,
+		e->writes ? " and write it unseen" : "");
+	kprintf("  all that may: mask %lx; no flush of that address has run there since\n", holders(e));
+	kprintf("  its PTE was cleared or restricted by %s:\n", e->thread);
+	for (i = 0; i < NR_CALLERS && e->callers[i]; i++) {
+		u64 offset;
+		const char *name = symbol_lookup(e->callers[i], &offset);
+
+		kprintf("    %s+0x%lx\n", name, offset);
+	}
+	panic("tlbsan: %s: frame %lx, address %lx", rule, e->pfn, e->va);
+}
+
+void __tlbsan_check_free(struct page *page)
+{
+	u64 pfn = page_to_pfn(page), flags = spin_lock_irqsave(&lock);
+	u32 i, next;
+
+	for (i = *pfn_chain(pfn); i; i = next) {
+		next = pool[i].next_pfn;
+		if (pool[i].pfn != pfn)
+			continue;
+		if (holders(&pool[i]))
+			report(&pool[i], "rule 1: a frame is freed that a CPU may still translate to");
+		drop_entry(i);
+	}
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+void __tlbsan_check_copy(struct page *page, const char *what)
+{
+	u64 pfn = page_to_pfn(page), flags = spin_lock_irqsave(&lock);
+	char rule[96];
+	u32 i;
+
+	for (i = *pfn_chain(pfn); i; i = pool[i].next_pfn)
+		if (pool[i].pfn == pfn && pool[i].writes && holders(&pool[i])) {
+			snprintf(rule, sizeof(rule), "rule 2: %s starts while a CPU may write the frame",
+				 what);
+			report(&pool[i], rule);
+		}
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+void __tlbsan_check_map(struct mm *mm, u64 va, struct page *page)
+{
+	u64 flags = spin_lock_irqsave(&lock);
+	u32 i;
+
+	for (i = *va_chain(mm, va); i; i = pool[i].next_va)
+		if (pool[i].mm == mm && pool[i].va == va && pool[i].pfn != page_to_pfn(page) &&
+		    holders(&pool[i]))
+			report(&pool[i], "rule 3: an address becomes writable on a new frame while a CPU "
+					 "may use the old one");
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+static void check_rights(const struct stale_entry *e, struct mm *mm, u64 start, u64 end)
+{
+	if (e->mm == mm && e->va >= start && e->va < end && holders(e))
+		report(e, "rule 4: a call returns while a CPU has more rights than the page tables");
+}
+
+/* By address if the range is short, by entry if it is long. */
+void __tlbsan_check_range(struct mm *mm, u64 start, u64 end)
+{
+	u64 flags = spin_lock_irqsave(&lock), va;
+	u32 i;
+
+	if ((end - start) >> PAGE_SHIFT < pool_used)
+		for (va = start; va < end; va += PAGE_SIZE)
+			for (i = *va_chain(mm, va); i; i = pool[i].next_va)
+				check_rights(&pool[i], mm, start, end);
+	else
+		for (i = 1; i < pool_used; i++)
+			check_rights(&pool[i], mm, start, end);
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+/* Context: interrupts off, the CPU itself, after an address-space switch. */
+void __tlbsan_check_cpu(struct cpu *cpu)
+{
+	struct cpu_tlb *tlb = &cpu->tlb;
+	struct mm *mm = tlb->loaded_mm;
+	u64 owes;
+
+	ASSERT((read_cr3() & PTE_ADDR) == mm->cr3, "tlbsan: rule 5: CR3 of cpu%u is %lx, recorded %lx",
+	       cpu->id, read_cr3(), mm->cr3);
+	ASSERT(cpumask_test(READ_ONCE(mm->cpumask), cpu->id),
+	       "tlbsan: rule 5: cpu%u uses address space %lu and is not in its mask", cpu->id, mm->id);
+	ASSERT(tlb->local_gen <= READ_ONCE(mm->tlb_gen),
+	       "tlbsan: rule 6: cpu%u is at generation %lu of %lu", cpu->id, tlb->local_gen, mm->tlb_gen);
+	if (tlb->lazy)
+		return;
+	spin_lock(&lock);
+	owes = owes_since[cpu->id];
+	spin_unlock(&lock);
+	ASSERT(!owes, "tlbsan: rule 6: cpu%u was skipped as lazy and runs user code of address space %lu "
+		      "without a flush", cpu->id, mm->id);
+}
+
+void __tlbsan_check_dirty(struct page *page, u64 old)
+{
+	ASSERT(!(old & PTE_D) || page_test(page, PG_dirty | PG_anon),
+	       "tlbsan: rule 9: frame %lx was written through the cleared PTE %lx and is not dirty",
+	       page_to_pfn(page), old);
+}

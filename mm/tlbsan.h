@@ -1,0 +1,79 @@
+/*
+ * tlbsan.h - the TLB sanitizer: a shadow of what every CPU's TLB may still hold.
+ *
+ * Software does not see TLB fills, so the shadow assumes the worst: a translation is on every CPU of
+ * the address space's mask from the moment it is visible until a flush that covers it has run on
+ * that CPU. While a PTE is there it speaks for itself; what must be remembered are the translations
+ * whose PTE was cleared or lost a right. Such a *stale entry* is (address space, address) -> frame,
+ * the CPUs that may hold it, whether it lets them write unseen (W and D were set), and who cleared
+ * the PTE. Flushes take CPUs out, and at the moments that matter the shadow is asked:
+ *
+ *   rule 1  a frame is freed: no CPU may translate to it
+ *   rule 2  I/O is submitted or a copy starts: no CPU may write the frame unseen
+ *   rule 3  an address is mapped writable anew: no CPU may translate it to another frame
+ *   rule 4  munmap, mprotect, madvise return: no CPU has more than the PTE gives
+ *   rule 5  a CPU's CR3 is its recorded address space, and its bit is in that mask
+ *   rule 6  generations: no CPU is ahead of the address space; flushed <= pending; a CPU that was
+ *           skipped as lazy has flushed before it runs user code again
+ *   rule 9  D was set when a PTE was cleared: the page is marked dirty
+ *   rule 11 kernel (global) entries: only INVLPG or a CR4.PGE toggle takes them out
+ *
+ * Rules 7 (the batch) and 8 (IPIs) are assertions in tlb_batch.c and tlb.c.
+ *
+ * So a missing, late or misdirected flush is found whether or not the emulator lets a stale entry
+ * show. A stale A bit is no fault. `tlbsan=on` on the command line; off, every hook is one test of a
+ * flag that never changes.
+ */
+#pragma once
+
+#include "kernel/types.h"
+
+struct cpu;
+struct mm;
+struct page;
+
+extern bool tlbsan_on;
+
+/* Reads tlbsan= and takes the shadow's memory. Boot only, after page_alloc_ready. */
+void tlbsan_init(void);
+
+#define TLBSAN_HOOK(call)                                                                          \
+	do {                                                                                       \
+		if (unlikely(tlbsan_on))                                                           \
+			call;                                                                      \
+	} while (0)
+
+/* ---- What happens to translations. Any context. -------------------------------------------------- */
+
+/* A PTE (its old value) of mm was cleared or restricted, after the fact; mm NULL: the kernel's. */
+#define tlbsan_pte_gone(mm, va, old)      TLBSAN_HOOK(__tlbsan_pte_gone(mm, va, old))
+/* This CPU is about to drop all its non-global entries. */
+#define tlbsan_flushed_user(cpu)          TLBSAN_HOOK(__tlbsan_flushed_user(cpu))
+/* This CPU is about to drop everything. */
+#define tlbsan_flushed_all(cpu)           TLBSAN_HOOK(__tlbsan_flushed_all(cpu))
+/* This CPU executed INVLPG, with mm loaded. */
+#define tlbsan_flushed_page(cpu, mm, va)  TLBSAN_HOOK(__tlbsan_flushed_page(cpu, mm, va))
+/* A shootdown of user addresses skips a lazy CPU. */
+#define tlbsan_skipped(cpu)               TLBSAN_HOOK(__tlbsan_skipped(cpu))
+
+/* ---- The moments that matter. ---------------------------------------------------------------------- */
+
+#define tlbsan_check_free(page)           TLBSAN_HOOK(__tlbsan_check_free(page))
+#define tlbsan_check_copy(page, what)     TLBSAN_HOOK(__tlbsan_check_copy(page, what))
+#define tlbsan_check_map(mm, va, page)    TLBSAN_HOOK(__tlbsan_check_map(mm, va, page))
+#define tlbsan_check_range(mm, start, end) \
+	TLBSAN_HOOK(__tlbsan_check_range(mm, start, end))
+#define tlbsan_check_cpu(cpu)             TLBSAN_HOOK(__tlbsan_check_cpu(cpu))
+#define tlbsan_check_dirty(page, old)     TLBSAN_HOOK(__tlbsan_check_dirty(page, old))
+
+void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old);
+void __tlbsan_flushed_user(struct cpu *cpu);
+void __tlbsan_flushed_all(struct cpu *cpu);
+void __tlbsan_flushed_page(struct cpu *cpu, struct mm *mm, u64 va);
+void __tlbsan_skipped(struct cpu *cpu);
+void __tlbsan_check_free(struct page *page);
+void __tlbsan_check_copy(struct page *page, const char *what);
+void __tlbsan_check_map(struct mm *mm, u64 va, struct page *page);
+void __tlbsan_check_range(struct mm *mm, u64 start, u64 end);
+void __tlbsan_check_cpu(struct cpu *cpu);
+void __tlbsan_check_dirty(struct page *page, u64 old);
