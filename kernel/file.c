@@ -54,7 +54,7 @@ static void fs_close(struct endpoint *fs, u64 id)
 	(void)fs_call(fs, &call);
 }
 
-static struct file *file_from_reply(struct endpoint *fs, const struct ipc_call *reply, u32 flags)
+static struct file *file_from_reply(struct endpoint *fs, struct ipc_call *reply, u32 flags)
 {
 	struct file *file = kzalloc(sizeof(*file));
 
@@ -63,14 +63,11 @@ static struct file *file_from_reply(struct endpoint *fs, const struct ipc_call *
 	file->refcount = 1;
 	file->kind = reply->words[2] == FS_KIND_OBJECT ? FILE_OBJECT : FILE_STREAM;
 	file->flags = flags;
-	file->fs = fs;
-	endpoint_get(fs);
+	file->fs = endpoint_get(fs);
 	file->id = reply->words[0];
 	file->inode = reply->words[3];
-	if (reply->recv_cap_ref.kind == CAP_OBJECT) {
-		file->object = reply->recv_cap_ref.ptr;
-		object_get(file->object);
-	}
+	if (reply->recv_cap_ref.kind == CAP_OBJECT)
+		file->object = object_get(reply->recv_cap_ref.ptr);
 	return file;
 }
 
@@ -89,15 +86,11 @@ struct file *file_open(struct endpoint *fs, const char *path, u32 flags, u32 mod
 		return NULL;
 	file = file_from_reply(fs, &call, flags);
 	cap_put(call.recv_cap_ref);
-	if (!file)
-		*err = -ENOMEM;
-	else if (file->kind == FILE_OBJECT && !file->object)
-		*err = -EIO; /* the server promised an object and sent none */
-	if (*err && file) {
-		file_put(file);
-		file = NULL;
-	}
-	return file;
+	if (file && (file->object || file->kind != FILE_OBJECT))
+		return file;
+	*err = file ? -EIO : -ENOMEM; /* -EIO: the server promised an object and sent none */
+	file_put(file);
+	return NULL;
 }
 
 struct file *file_open_console(void)
@@ -113,86 +106,38 @@ struct file *file_open_console(void)
 
 struct file *file_get(struct file *file)
 {
-	atomic_inc(&file->refcount);
+	if (file)
+		atomic_inc(&file->refcount);
 	return file;
 }
 
 void file_put(struct file *file)
 {
-	if (!atomic_dec_and_test(&file->refcount))
+	if (!file || !atomic_dec_and_test(&file->refcount))
 		return;
-	if (file->object)
-		object_put(file->object);
-	if (file->fs) {
+	object_put(file->object);
+	if (file->fs)
 		fs_close(file->fs, file->id);
-		endpoint_put(file->fs);
-	}
+	endpoint_put(file->fs);
 	kfree(file);
 }
 
-/* ---- The table ------------------------------------------------------------------------------------ */
+void file_cleanup(struct file **file)
+{
+	file_put(*file);
+}
 
 s64 fd_install(struct task *task, struct file *file)
 {
-	s64 fd;
-
-	spin_lock(&task->handle_lock);
-	for (fd = 0; fd < MAX_FILES && task->files[fd]; fd++)
-		;
-	if (fd < MAX_FILES)
-		task->files[fd] = file;
-	spin_unlock(&task->handle_lock);
-	if (fd < MAX_FILES)
-		return fd;
-	file_put(file);
-	return -EMFILE;
+	return handle_install(task, (struct cap){CAP_FILE, 0, file, 0});
 }
 
-struct file *fd_lookup(struct task *task, u64 fd)
+struct file *fd_lookup(u64 fd)
 {
-	struct file *file = NULL;
+	struct cap cap = {0};
 
-	if (fd >= MAX_FILES)
-		return NULL;
-	spin_lock(&task->handle_lock);
-	if (task->files[fd])
-		file = file_get(task->files[fd]);
-	spin_unlock(&task->handle_lock);
-	return file;
-}
-
-static struct file *fd_take(struct task *task, u64 fd)
-{
-	struct file *file;
-
-	spin_lock(&task->handle_lock);
-	file = task->files[fd];
-	task->files[fd] = NULL;
-	spin_unlock(&task->handle_lock);
-	return file;
-}
-
-void fd_close_all(struct task *task)
-{
-	struct file *file;
-	u64 fd;
-
-	for (fd = 0; fd < MAX_FILES; fd++) {
-		file = fd_take(task, fd);
-		if (file)
-			file_put(file);
-	}
-}
-
-void fd_copy_all(struct task *child, struct task *parent)
-{
-	u64 fd;
-
-	spin_lock(&parent->handle_lock);
-	for (fd = 0; fd < MAX_FILES; fd++)
-		if (parent->files[fd])
-			child->files[fd] = file_get(parent->files[fd]);
-	spin_unlock(&parent->handle_lock);
+	(void)handle_lookup(current->task, fd, CAP_FILE, &cap);
+	return cap.ptr;
 }
 
 /* ---- System calls ---------------------------------------------------------------------------------- */
@@ -212,12 +157,7 @@ s64 sys_open(u64 user_path, u64 flags, u64 mode)
 
 s64 sys_close(u64 fd)
 {
-	struct file *file = fd < MAX_FILES ? fd_take(current->task, fd) : NULL;
-
-	if (!file)
-		return -EBADF;
-	file_put(file);
-	return 0;
+	return handle_close(current->task, fd, CAP_FILE);
 }
 
 s64 sys_unlink(u64 user_path)
@@ -276,6 +216,10 @@ static s64 write_chunk(struct file *file, void *page, u64 len)
 {
 	int err = 0;
 
+	if (file->kind == FILE_CONSOLE) {
+		console_write(page, len);
+		return (s64)len;
+	}
 	if (file->offset + len > READ_ONCE(file->object->size))
 		err = set_size(file, file->offset + len);
 	if (!err)
@@ -283,26 +227,15 @@ static s64 write_chunk(struct file *file, void *page, u64 len)
 	return err ? err : (s64)len;
 }
 
-static s64 console_chunk(void *page, u64 len)
-{
-	console_write(page, len);
-	return (s64)len;
-}
-
 /* One step: user memory to file, or the other way. */
 static s64 transfer_chunk(struct file *file, void *page, u64 buf, u64 len, bool write)
 {
 	s64 n;
 
-	if (write && copy_from_user(page, buf, len))
-		return -EFAULT;
-	if (file->kind == FILE_CONSOLE)
-		n = console_chunk(page, len);
-	else
-		n = write ? write_chunk(file, page, len) : read_chunk(file, page, len);
-	if (n > 0 && !write && copy_to_user(buf, page, (u64)n))
-		return -EFAULT;
-	return n;
+	if (write)
+		return copy_from_user(page, buf, len) ? -EFAULT : write_chunk(file, page, len);
+	n = read_chunk(file, page, len);
+	return n > 0 && copy_to_user(buf, page, (u64)n) ? -EFAULT : n;
 }
 
 /* All of it, in steps of at most a page through a buffer of the kernel's. */
@@ -329,30 +262,22 @@ static s64 transfer(struct file *file, u64 buf, u64 len, bool write)
 
 s64 sys_read(u64 fd, u64 buf, u64 len)
 {
-	struct file *file = fd_lookup(current->task, fd);
-	s64 n = -EBADF;
+	struct file *file __cleanup(file_cleanup) = fd_lookup(fd);
 
-	if (!file)
-		return n;
+	if (!file || (file->flags & O_ACCMODE) == O_WRONLY)
+		return -EBADF;
 	if (file->kind == FILE_CONSOLE)
-		n = console_read(buf, MIN(len, MAX_RW));
-	else if ((file->flags & O_ACCMODE) != O_WRONLY)
-		n = transfer(file, buf, MIN(len, MAX_RW), false);
-	file_put(file);
-	return n;
+		return console_read(buf, MIN(len, MAX_RW));
+	return transfer(file, buf, MIN(len, MAX_RW), false);
 }
 
 s64 sys_write(u64 fd, u64 buf, u64 len)
 {
-	struct file *file = fd_lookup(current->task, fd);
-	s64 n = -EBADF;
+	struct file *file __cleanup(file_cleanup) = fd_lookup(fd);
 
-	if (!file)
-		return n;
-	if (file->kind == FILE_CONSOLE || (file->kind == FILE_OBJECT && file_writable(file)))
-		n = transfer(file, buf, MIN(len, MAX_RW), true);
-	file_put(file);
-	return n;
+	if (!file || file->kind == FILE_STREAM || (file->kind == FILE_OBJECT && !file_writable(file)))
+		return -EBADF;
+	return transfer(file, buf, MIN(len, MAX_RW), true);
 }
 
 struct iovec {
@@ -382,25 +307,22 @@ s64 sys_writev(u64 fd, u64 user_iov, u64 count)
 
 s64 sys_lseek(u64 fd, u64 offset, u64 whence)
 {
-	struct file *file = fd_lookup(current->task, fd);
-	s64 base = -1;
+	struct file *file __cleanup(file_cleanup) = fd_lookup(fd);
+	s64 at;
 
 	if (!file)
 		return -EBADF;
-	if (whence == SEEK_SET)
-		base = 0;
-	else if (whence == SEEK_CUR)
-		base = (s64)file->offset;
-	else if (whence == SEEK_END && file->kind == FILE_OBJECT)
-		base = (s64)READ_ONCE(file->object->size);
 	if (file->kind == FILE_CONSOLE)
-		base = -ESPIPE;
-	else if (base < 0 || __builtin_add_overflow(base, (s64)offset, &base) || base < 0)
-		base = -EINVAL;
-	else
-		file->offset = (u64)base;
-	file_put(file);
-	return base;
+		return -ESPIPE;
+	if (whence > SEEK_END || (whence == SEEK_END && file->kind != FILE_OBJECT))
+		return -EINVAL;
+	at = whence == SEEK_SET ? 0 : (s64)file->offset;
+	if (whence == SEEK_END)
+		at = (s64)READ_ONCE(file->object->size);
+	if (__builtin_add_overflow(at, (s64)offset, &at) || at < 0)
+		return -EINVAL;
+	file->offset = (u64)at;
+	return at;
 }
 
 /* Linux's struct stat on x86-64: the fields programs look at. */
@@ -420,7 +342,7 @@ _Static_assert(sizeof(struct user_stat) == 144, "struct stat is 144 bytes on x86
 
 s64 sys_fstat(u64 fd, u64 buf)
 {
-	struct file *file = fd_lookup(current->task, fd);
+	struct file *file __cleanup(file_cleanup) = fd_lookup(fd);
 	struct user_stat st = {.nlink = 1, .blksize = PAGE_SIZE};
 
 	if (!file)
@@ -431,36 +353,28 @@ s64 sys_fstat(u64 fd, u64 buf)
 		st.size = (s64)READ_ONCE(file->object->size);
 		st.blocks = (st.size + 511) / 512;
 	}
-	file_put(file);
 	return copy_to_user(buf, &st, sizeof(st));
 }
 
 s64 sys_ioctl(u64 fd, u64 request, u64 arg)
 {
-	u16 winsize[4] = {24, 80, 0, 0};
-	struct file *file = fd_lookup(current->task, fd);
-	bool console;
+	static const u16 winsize[4] = {24, 80, 0, 0};
+	struct file *file __cleanup(file_cleanup) = fd_lookup(fd);
 
 	if (!file)
 		return -EBADF;
-	console = file->kind == FILE_CONSOLE;
-	file_put(file);
-	if (!console || request != TIOCGWINSZ)
+	if (file->kind != FILE_CONSOLE || request != TIOCGWINSZ)
 		return -ENOTTY;
 	return copy_to_user(arg, winsize, sizeof(winsize));
 }
 
 s64 sys_ftruncate(u64 fd, u64 size)
 {
-	struct file *file = fd_lookup(current->task, fd);
-	s64 err;
+	struct file *file __cleanup(file_cleanup) = fd_lookup(fd);
 
 	if (!file)
 		return -EBADF;
 	if (file->kind != FILE_OBJECT || !file_writable(file) || (s64)size < 0)
-		err = -EINVAL;
-	else
-		err = set_size(file, size);
-	file_put(file);
-	return err;
+		return -EINVAL;
+	return set_size(file, size);
 }

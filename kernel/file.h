@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "kernel/guard.h"
 #include "kernel/types.h"
 
 struct endpoint;
@@ -30,15 +31,17 @@ struct file {
 /* Ask a file server. The new file, or an error in *err (-ENOENT, -EIO: no server, ...). May sleep. */
 struct file *file_open(struct endpoint *fs, const char *path, u32 flags, u32 mode, int *err);
 struct file *file_open_console(void);
+/* Another reference; file may be NULL. */
 struct file *file_get(struct file *file);
-/* The last reference tells the server. May sleep. */
+/* The last reference tells the server. May sleep; file may be NULL. */
 void file_put(struct file *file);
+/* For `struct file *file __cleanup(file_cleanup) = ...`. */
+void file_cleanup(struct file **file);
 
-/* The task's table. */
+/* A new descriptor for file, taking over the reference; -EMFILE. */
 s64 fd_install(struct task *task, struct file *file);
-struct file *fd_lookup(struct task *task, u64 fd); /* a reference, or NULL */
-void fd_close_all(struct task *task);
-void fd_copy_all(struct task *child, struct task *parent);
+/* What a descriptor of the current task names: a reference, or NULL. */
+struct file *fd_lookup(u64 fd);
 
 /* Opened for writing? */
 bool file_writable(const struct file *file);

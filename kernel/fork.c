@@ -4,7 +4,6 @@
 #include "arch/uaccess.h"
 #include "kernel/cpu.h"
 #include "kernel/errno.h"
-#include "kernel/file.h"
 #include "kernel/sched.h"
 #include "kernel/syscall.h"
 #include "kernel/task.h"
@@ -37,23 +36,23 @@ static struct thread *add_copy(struct task *task, struct trap_frame *tf, u64 sta
 	return t;
 }
 
-static s64 clone_thread(struct trap_frame *tf, u64 flags, u64 stack, u64 parent_tid, u64 child_tid,
-			u64 tls)
+static s64 clone_thread(struct trap_frame *tf)
 {
-	struct thread *t = add_copy(current->task, tf, stack);
+	struct thread *t = add_copy(current->task, tf, tf->rsi);
+	u64 flags = tf->rdi;
 	u32 tid;
 
 	if (!t)
 		return -EAGAIN;
 	tid = t->tid;
 	if (flags & CLONE_SETTLS)
-		t->fs_base = tls;
+		t->fs_base = tf->r8;
 	if (flags & CLONE_CHILD_CLEARTID)
-		t->clear_child_tid = child_tid;
+		t->clear_child_tid = tf->r10;
 	if (flags & CLONE_PARENT_SETTID)
-		(void)put_user_u32(parent_tid, tid);
+		(void)put_user_u32(tf->rdx, tid);
 	if (flags & CLONE_CHILD_SETTID)
-		(void)put_user_u32(child_tid, tid);
+		(void)put_user_u32(tf->r10, tid);
 	thread_start(t);
 	return tid;
 }
@@ -72,7 +71,6 @@ static s64 fork_task(struct trap_frame *tf, u64 stack)
 		mm_put(mm);
 		return -ENOMEM;
 	}
-	fd_copy_all(child, self);
 	handle_copy_all(child, self);
 	t = add_copy(child, tf, stack);
 	if (!t) {
@@ -92,11 +90,7 @@ s64 sys_fork(struct trap_frame *tf)
 /* flags, stack, parent_tid, child_tid, tls. CLONE_VFORK: a copy serves as well. */
 s64 sys_clone(struct trap_frame *tf)
 {
-	u64 flags = tf->rdi, stack = tf->rsi;
-
-	if (!(flags & CLONE_THREAD))
-		return fork_task(tf, stack);
-	if (!(flags & CLONE_VM) || !stack)
-		return -EINVAL;
-	return clone_thread(tf, flags, stack, tf->rdx, tf->r10, tf->r8);
+	if (!(tf->rdi & CLONE_THREAD))
+		return fork_task(tf, tf->rsi);
+	return (tf->rdi & CLONE_VM) && tf->rsi ? clone_thread(tf) : -EINVAL;
 }

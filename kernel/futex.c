@@ -42,9 +42,11 @@ void futex_init(void)
 	}
 }
 
-static u32 bucket_of(const struct futex_key *key)
+static struct bucket *bucket_of(const struct futex_key *key)
 {
-	return (u32)(((key->space >> 5) + (key->offset >> 2)) * 0x9e3779b1u >> 8) % NR_BUCKETS;
+	u32 hash = (u32)((key->space >> 5) + (key->offset >> 2)) * 0x9e3779b1u;
+
+	return &buckets[(hash >> 8) % NR_BUCKETS];
 }
 
 static bool same_key(const struct futex_key *a, const struct futex_key *b)
@@ -54,48 +56,18 @@ static bool same_key(const struct futex_key *a, const struct futex_key *b)
 
 static void queue_waiter(struct futex_waiter *waiter)
 {
-	struct bucket *bucket = &buckets[bucket_of(&waiter->key)];
+	struct bucket *bucket = bucket_of(&waiter->key);
 
 	waiter->thread = current;
-	spin_lock(&bucket->lock);
+	spin_guard(&bucket->lock);
 	list_add_tail(&waiter->node, &bucket->waiters);
-	spin_unlock(&bucket->lock);
 }
 
 static bool unqueue_waiter(struct futex_waiter *waiter)
 {
-	struct bucket *bucket = &buckets[bucket_of(&waiter->key)];
-	bool woken;
-
-	spin_lock(&bucket->lock);
+	spin_guard(&bucket_of(&waiter->key)->lock);
 	list_del(&waiter->node);
-	woken = waiter->woken;
-	spin_unlock(&bucket->lock);
-	return woken;
-}
-
-static s64 sleep_on_waiter(struct futex_waiter *waiter, u64 deadline)
-{
-	s64 err = 0;
-
-	if (deadline)
-		sleep_timer_arm(deadline);
-	for (;;) {
-		set_current_state(THREAD_KILLABLE);
-		if (READ_ONCE(waiter->woken))
-			break;
-		if (deadline && clock_ns() >= deadline)
-			err = -ETIMEDOUT;
-		if (thread_killed(current))
-			err = -EINTR;
-		if (err)
-			break;
-		schedule();
-	}
-	set_current_state(THREAD_RUNNING);
-	if (deadline)
-		sleep_timer_disarm();
-	return err;
+	return waiter->woken;
 }
 
 static s64 futex_wait(u64 addr, u32 expected, u64 timeout)
@@ -118,31 +90,24 @@ static s64 futex_wait(u64 addr, u32 expected, u64 timeout)
 	if (!err && value != expected)
 		err = -EAGAIN;
 	if (!err)
-		err = sleep_on_waiter(&waiter, deadline);
+		err = sleep_until_done(&waiter.woken, deadline);
 	return unqueue_waiter(&waiter) ? 0 : err;
-}
-
-/* Context: the waiter's bucket locked. The waiter cannot leave before the lock is free. */
-static void wake_waiter(struct futex_waiter *waiter)
-{
-	list_del(&waiter->node);
-	WRITE_ONCE(waiter->woken, true);
-	wake_up_thread(waiter->thread);
 }
 
 static u64 wake_in_bucket(const struct futex_key *key, u64 n)
 {
-	struct bucket *bucket = &buckets[bucket_of(key)];
+	struct bucket *bucket = bucket_of(key);
 	struct futex_waiter *waiter, *next;
 	u64 woken = 0;
 
-	spin_lock(&bucket->lock);
+	spin_guard(&bucket->lock); /* no waiter leaves before it is free */
 	list_for_each_safe(waiter, next, &bucket->waiters, node)
 		if (woken < n && same_key(&waiter->key, key)) {
-			wake_waiter(waiter);
+			list_del(&waiter->node);
+			WRITE_ONCE(waiter->woken, true);
+			wake_up_thread(waiter->thread);
 			woken++;
 		}
-	spin_unlock(&bucket->lock);
 	return woken;
 }
 

@@ -2,6 +2,7 @@
 #include "kernel/handle.h"
 #include "kernel/cpu.h"
 #include "kernel/errno.h"
+#include "kernel/file.h"
 #include "kernel/ipc.h"
 #include "kernel/syscall.h"
 #include "kernel/task.h"
@@ -14,6 +15,8 @@ struct cap cap_dup(struct cap cap)
 		endpoint_get(cap.ptr);
 	else if (cap.kind == CAP_OBJECT)
 		object_get(cap.ptr);
+	else if (cap.kind == CAP_FILE)
+		file_get(cap.ptr);
 	return cap;
 }
 
@@ -23,76 +26,93 @@ void cap_put(struct cap cap)
 		endpoint_put(cap.ptr);
 	else if (cap.kind == CAP_OBJECT)
 		object_put(cap.ptr);
+	else if (cap.kind == CAP_FILE)
+		file_put(cap.ptr);
+}
+
+void cap_cleanup(struct cap *cap)
+{
+	cap_put(*cap);
+}
+
+static struct cap *table_for(struct task *task, enum cap_kind kind)
+{
+	return kind == CAP_FILE ? task->files : task->handles;
+}
+
+static bool install_in(struct task *task, struct cap cap, u64 *slot)
+{
+	struct cap *table = table_for(task, cap.kind);
+
+	spin_guard(&task->handle_lock);
+	for (*slot = 0; *slot < MAX_HANDLES; ++*slot)
+		if (table[*slot].kind == CAP_NONE) {
+			table[*slot] = cap;
+			return true;
+		}
+	return false;
 }
 
 s64 handle_install(struct task *task, struct cap cap)
 {
-	u64 i;
+	u64 slot;
 
-	spin_lock(&task->handle_lock);
-	for (i = 0; i < MAX_HANDLES && task->handles[i].kind != CAP_NONE; i++)
-		;
-	if (i < MAX_HANDLES)
-		task->handles[i] = cap;
-	spin_unlock(&task->handle_lock);
-	if (i < MAX_HANDLES)
-		return (s64)i;
+	if (install_in(task, cap, &slot))
+		return (s64)slot;
 	cap_put(cap);
 	return -EMFILE;
 }
 
 int handle_lookup(struct task *task, u64 handle, enum cap_kind kind, struct cap *cap)
 {
-	int err = -EBADF;
+	const struct cap *found = table_for(task, kind) + handle;
 
 	if (handle >= MAX_HANDLES)
 		return -EBADF;
-	spin_lock(&task->handle_lock);
-	if (task->handles[handle].kind == kind) {
-		*cap = cap_dup(task->handles[handle]);
-		err = 0;
-	}
-	spin_unlock(&task->handle_lock);
-	return err;
+	spin_guard(&task->handle_lock);
+	if (found->kind == CAP_NONE || (kind != CAP_NONE && found->kind != kind))
+		return -EBADF;
+	*cap = cap_dup(*found);
+	return 0;
 }
 
-int handle_close(struct task *task, u64 handle)
+int handle_close(struct task *task, u64 handle, enum cap_kind kind)
 {
 	struct cap cap;
 
 	if (handle >= MAX_HANDLES)
 		return -EBADF;
 	spin_lock(&task->handle_lock);
-	cap = task->handles[handle];
-	task->handles[handle] = (struct cap){0};
+	cap = table_for(task, kind)[handle];
+	table_for(task, kind)[handle] = (struct cap){0};
 	spin_unlock(&task->handle_lock);
-	if (cap.kind == CAP_NONE)
-		return -EBADF;
 	cap_put(cap);
-	return 0;
+	return cap.kind == CAP_NONE ? -EBADF : 0;
 }
 
 s64 sys_handle_close(u64 handle)
 {
-	return handle_close(current->task, handle);
+	return handle_close(current->task, handle, CAP_NONE);
 }
 
 void handle_close_all(struct task *task)
 {
 	u64 i;
 
-	for (i = 0; i < MAX_HANDLES; i++)
-		(void)handle_close(task, i);
+	for (i = 0; i < MAX_HANDLES; i++) {
+		(void)handle_close(task, i, CAP_FILE);
+		(void)handle_close(task, i, CAP_NONE);
+	}
 }
 
 void handle_copy_all(struct task *child, struct task *parent)
 {
 	u64 i;
 
-	spin_lock(&parent->handle_lock);
+	spin_guard(&parent->handle_lock);
 	for (i = 0; i < MAX_HANDLES; i++) {
+		child->files[i] = cap_dup(parent->files[i]);
 		child->handles[i] = cap_dup(parent->handles[i]);
 		child->handles[i].rights &= ~CAP_RECEIVE;
 	}
-	spin_unlock(&parent->handle_lock);
 }

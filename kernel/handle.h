@@ -1,18 +1,20 @@
 /*
- * handle.h - capabilities: a task names kernel things only by small numbers in its own table.
+ * handle.h - capabilities: a task names kernel things only by small numbers in its own tables.
  *
  * A handle is a reference to an endpoint or a memory object with rights and a badge. It can be
- * copied to another task in a message and in no other way.
+ * copied to another task in a message and in no other way. A descriptor is the same for an open
+ * file, in a table of its own, as programs expect to find 0, 1 and 2 there.
  */
 #pragma once
 
+#include "kernel/guard.h"
 #include "kernel/types.h"
 
 struct task;
 
 #define MAX_HANDLES 64
 
-enum cap_kind { CAP_NONE, CAP_ENDPOINT, CAP_OBJECT };
+enum cap_kind { CAP_NONE, CAP_ENDPOINT, CAP_OBJECT, CAP_FILE };
 
 #define CAP_RECEIVE 1u /* endpoints: may receive, and mint badged copies */
 
@@ -26,12 +28,18 @@ struct cap {
 /* Another reference to the same thing, with the same rights. */
 struct cap cap_dup(struct cap cap);
 void cap_put(struct cap cap);
+/* For `struct cap cap __cleanup(cap_cleanup) = {0};` */
+void cap_cleanup(struct cap *cap);
 
-/* Put a capability into the table; takes over the reference. The handle, or -EMFILE (cap put). */
+/* Put a capability into its table; takes over the reference. The handle, or -EMFILE (cap put). */
 s64 handle_install(struct task *task, struct cap cap);
-/* A reference to what the handle names. -EBADF: no such handle or another kind. */
+/*
+ * A reference to what the handle (or, for CAP_FILE, the descriptor) names; CAP_NONE: to whatever a
+ * handle names. -EBADF: no such handle or another kind; cap is unchanged.
+ */
 int handle_lookup(struct task *task, u64 handle, enum cap_kind kind, struct cap *cap);
-int handle_close(struct task *task, u64 handle);
+/* Close a handle, or for CAP_FILE a descriptor. -EBADF. */
+int handle_close(struct task *task, u64 handle, enum cap_kind kind);
 /* At the end of a task. */
 void handle_close_all(struct task *task);
 /* fork: the child gets copies, endpoints without the right to receive. */

@@ -32,22 +32,25 @@ struct endpoint *endpoint_create(struct task *owner)
 	endpoint->owner = owner;
 	list_init(&endpoint->callers);
 	list_init(&endpoint->receivers);
-	spin_lock(&ipc_lock);
+	spin_guard(&ipc_lock);
 	list_add(&endpoint->owner_node, &owner->endpoints);
-	spin_unlock(&ipc_lock);
 	return endpoint;
 }
 
-void endpoint_get(struct endpoint *endpoint)
+struct endpoint *endpoint_get(struct endpoint *endpoint)
 {
-	atomic_inc(&endpoint->refcount);
+	if (endpoint)
+		atomic_inc(&endpoint->refcount);
+	return endpoint;
 }
 
 void endpoint_put(struct endpoint *endpoint)
 {
-	if (!atomic_dec_and_test(&endpoint->refcount))
+	if (!endpoint || !atomic_dec_and_test(&endpoint->refcount))
 		return;
 	ASSERT(list_empty(&endpoint->callers), "endpoint %p ends with callers", (void *)endpoint);
+	ASSERT(list_empty(&endpoint->receivers), "endpoint %p ends with receivers",
+	       (void *)endpoint);
 	spin_lock(&ipc_lock);
 	list_del(&endpoint->owner_node);
 	spin_unlock(&ipc_lock);
@@ -57,27 +60,29 @@ void endpoint_put(struct endpoint *endpoint)
 /* The call is over. Context: IPC lock held; the caller cannot leave before it is released. */
 static void finish_call(struct ipc_call *call, int error)
 {
+	spin_assert_held(&ipc_lock);
 	list_del(&call->node);
 	call->error = error;
 	WRITE_ONCE(call->state, IPC_DONE);
 	wake_up_handoff(call->caller);
 }
 
+static void fail_calls(struct list_head *calls)
+{
+	while (!list_empty(calls))
+		finish_call(list_first(calls, struct ipc_call, node), -EIO);
+}
+
 void ipc_task_exit(struct task *task)
 {
 	struct endpoint *endpoint;
 
-	spin_lock(&ipc_lock);
-	while (!list_empty(&task->endpoints)) {
-		endpoint = list_first(&task->endpoints, struct endpoint, owner_node);
+	spin_guard(&ipc_lock);
+	while ((endpoint = list_pop(&task->endpoints, struct endpoint, owner_node))) {
 		endpoint->owner = NULL;
-		list_del(&endpoint->owner_node);
-		while (!list_empty(&endpoint->callers))
-			finish_call(list_first(&endpoint->callers, struct ipc_call, node), -EIO);
+		fail_calls(&endpoint->callers);
 	}
-	while (!list_empty(&task->received_calls))
-		finish_call(list_first(&task->received_calls, struct ipc_call, node), -EIO);
-	spin_unlock(&ipc_lock);
+	fail_calls(&task->received_calls);
 }
 
 /* ---- Calling ---------------------------------------------------------------------------------- */
@@ -86,36 +91,28 @@ static int queue_call(struct endpoint *endpoint, struct ipc_call *call)
 {
 	struct receiver *receiver;
 
-	spin_lock(&ipc_lock);
-	if (!endpoint->owner) {
-		spin_unlock(&ipc_lock);
+	spin_guard(&ipc_lock);
+	if (!endpoint->owner)
 		return -EIO;
-	}
 	call->state = IPC_QUEUED;
 	call->caller = current;
 	call->id = ++next_call_id;
 	list_add_tail(&call->node, &endpoint->callers);
 	set_current_state(call->uninterrupted ? THREAD_SLEEPING : THREAD_KILLABLE);
-	if (!list_empty(&endpoint->receivers)) {
-		receiver = list_first(&endpoint->receivers, struct receiver, node);
-		list_del(&receiver->node);
+	receiver = list_pop(&endpoint->receivers, struct receiver, node);
+	if (receiver)
 		wake_up_handoff(receiver->thread);
-	}
-	spin_unlock(&ipc_lock);
 	return 0;
 }
 
 /* Killed: give the call up if nobody is copying for it right now. true: it is off every list. */
 static bool abandon_call(struct ipc_call *call)
 {
-	bool left;
-
-	spin_lock(&ipc_lock);
-	left = call->state == IPC_QUEUED || call->state == IPC_RECEIVED;
-	if (left)
-		list_del(&call->node);
-	spin_unlock(&ipc_lock);
-	return left;
+	spin_guard(&ipc_lock);
+	if (call->state == IPC_BUSY || call->state == IPC_DONE)
+		return false;
+	list_del(&call->node);
+	return true;
 }
 
 int ipc_call(struct endpoint *endpoint, struct ipc_call *call)
@@ -150,10 +147,9 @@ static int ipc_call_kernel(struct endpoint *endpoint, struct ipc_call *call)
 
 	call->badge = IPC_BADGE_KERNEL;
 	err = ipc_call(endpoint, call);
-	if (!err && call->recv_cap_ref.kind != CAP_NONE)
-		cap_put(call->recv_cap_ref);
 	if (err)
 		return err;
+	cap_put(call->recv_cap_ref);
 	return call->label ? -EIO : 0;
 }
 
@@ -188,9 +184,10 @@ int ipc_page_out(struct endpoint *pager, u64 cookie, u64 index, const void *data
 
 static struct ipc_call *take_call(struct endpoint *endpoint)
 {
-	struct ipc_call *call = list_first(&endpoint->callers, struct ipc_call, node);
+	struct ipc_call *call = list_pop(&endpoint->callers, struct ipc_call, node);
 
-	list_del(&call->node);
+	if (!call)
+		return NULL;
 	list_add_tail(&call->node, &current->task->received_calls);
 	call->state = IPC_BUSY;
 	return call;
@@ -205,9 +202,8 @@ struct ipc_call *ipc_wait_for_call(struct endpoint *endpoint)
 	while (!call && !thread_killed(current)) {
 		spin_lock(&ipc_lock);
 		list_del(&self.node);
-		if (!list_empty(&endpoint->callers)) {
-			call = take_call(endpoint);
-		} else {
+		call = take_call(endpoint);
+		if (!call) {
 			list_add_tail(&self.node, &endpoint->receivers);
 			set_current_state(THREAD_KILLABLE);
 		}
@@ -225,37 +221,34 @@ struct ipc_call *ipc_wait_for_call(struct endpoint *endpoint)
 /* BUSY is over: the call is received, or it failed. A killed caller waits for this. */
 void ipc_received(struct ipc_call *call, int error)
 {
-	spin_lock(&ipc_lock);
+	spin_guard(&ipc_lock);
 	if (error) {
 		finish_call(call, -EIO);
-	} else {
-		WRITE_ONCE(call->state, IPC_RECEIVED);
-		if (thread_killed(call->caller))
-			wake_up_thread(call->caller);
+		return;
 	}
-	spin_unlock(&ipc_lock);
+	WRITE_ONCE(call->state, IPC_RECEIVED);
+	if (thread_killed(call->caller))
+		wake_up_thread(call->caller);
 }
 
 /* ---- Replying --------------------------------------------------------------------------------- */
 
 struct ipc_call *ipc_begin_reply(u32 id)
 {
-	struct ipc_call *call, *found = NULL;
+	struct ipc_call *call;
 
-	spin_lock(&ipc_lock);
+	spin_guard(&ipc_lock);
 	list_for_each(call, &current->task->received_calls, node)
 		if (call->id == id && call->state == IPC_RECEIVED) {
-			found = call;
 			WRITE_ONCE(call->state, IPC_BUSY);
-			break;
+			return call;
 		}
-	spin_unlock(&ipc_lock);
-	return found;
+	return NULL;
 }
 
 void ipc_finish_reply(struct ipc_call *call, int error)
 {
-	spin_lock(&ipc_lock);
+	spin_guard(&ipc_lock);
+	ASSERT(call->state == IPC_BUSY, "call %u is answered in state %d", call->id, call->state);
 	finish_call(call, error);
-	spin_unlock(&ipc_lock);
 }

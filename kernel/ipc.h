@@ -18,7 +18,6 @@
 #include "user/abi.h"
 #include "kernel/handle.h"
 #include "kernel/list.h"
-#include "kernel/types.h"
 
 struct task;
 struct thread;
@@ -56,7 +55,8 @@ struct ipc_call {
 };
 
 struct endpoint *endpoint_create(struct task *owner);
-void endpoint_get(struct endpoint *endpoint);
+/* Both take NULL too; get returns its argument. */
+struct endpoint *endpoint_get(struct endpoint *endpoint);
 void endpoint_put(struct endpoint *endpoint);
 /* The owner ends: fail everyone who waits for it. Context: all its threads have ended. */
 void ipc_task_exit(struct task *task);

@@ -41,18 +41,15 @@ static int deliver(struct ipc_call *call, u64 user_msg)
 
 s64 sys_ipc_recv(u64 handle, u64 user_msg)
 {
-	struct ipc_call *call;
-	struct cap cap;
+	struct cap cap __cleanup(cap_cleanup) = {0};
 	int err = handle_lookup(current->task, handle, CAP_ENDPOINT, &cap);
+	struct ipc_call *call;
 
 	if (err)
 		return err;
-	if (!(cap.rights & CAP_RECEIVE)) {
-		cap_put(cap);
+	if (!(cap.rights & CAP_RECEIVE))
 		return -EPERM;
-	}
 	call = ipc_wait_for_call(cap.ptr);
-	cap_put(cap);
 	if (!call)
 		return -EINTR;
 	err = deliver(call, user_msg);
@@ -61,6 +58,17 @@ s64 sys_ipc_recv(u64 handle, u64 user_msg)
 }
 
 /* ---- Replying ------------------------------------------------------------------------------------- */
+
+/* A reference to what the message passes on, never with the right to receive. */
+static int pass_handle(const struct ipc_msg *msg, struct cap *cap)
+{
+	int err = 0;
+
+	if (msg->handle != IPC_NO_HANDLE)
+		err = handle_lookup(current->task, (u32)msg->handle, CAP_NONE, cap);
+	cap->rights &= ~CAP_RECEIVE;
+	return err;
+}
 
 static int copy_reply(struct ipc_call *call, const struct ipc_msg *msg)
 {
@@ -72,16 +80,7 @@ static int copy_reply(struct ipc_call *call, const struct ipc_msg *msg)
 	call->recv_len = msg->page ? MIN(len, call->recv_cap) : 0;
 	if (call->recv_len)
 		err = copy_from_user(call->recv_page, msg->page, call->recv_len);
-	if (!err && msg->handle != IPC_NO_HANDLE) {
-		enum cap_kind kind = CAP_OBJECT;
-
-		err = handle_lookup(current->task, (u32)msg->handle, kind, &call->recv_cap_ref);
-		if (err)
-			err = handle_lookup(current->task, (u32)msg->handle, CAP_ENDPOINT,
-					    &call->recv_cap_ref);
-		call->recv_cap_ref.rights &= ~CAP_RECEIVE;
-	}
-	return err;
+	return err ? err : pass_handle(msg, &call->recv_cap_ref);
 }
 
 s64 sys_ipc_reply(u64 user_msg)
@@ -116,20 +115,14 @@ static int prepare_user_call(struct ipc_call *call, const struct ipc_msg *msg, v
 
 	call->label = msg->label;
 	memcpy(call->words, msg->words, sizeof(call->words));
-	call->send_page = page;
-	call->recv_page = page;
+	call->send_page = call->recv_page = page;
 	call->send_len = msg->page ? msg->page_len : 0;
 	call->recv_cap = msg->page ? MIN(msg->page_cap, (u32)IPC_PAGE_SIZE) : 0;
 	if (call->send_len > IPC_PAGE_SIZE)
 		return -EMSGSIZE;
 	if (call->send_len)
 		err = copy_from_user(page, msg->page, call->send_len);
-	if (!err && msg->handle != IPC_NO_HANDLE &&
-	    handle_lookup(current->task, (u32)msg->handle, CAP_OBJECT, &call->send_cap) &&
-	    handle_lookup(current->task, (u32)msg->handle, CAP_ENDPOINT, &call->send_cap))
-		err = -EBADF;
-	call->send_cap.rights &= ~CAP_RECEIVE;
-	return err;
+	return err ? err : pass_handle(msg, &call->send_cap);
 }
 
 static int finish_user_call(struct ipc_call *call, struct ipc_msg *msg, u64 user_msg)
@@ -152,9 +145,9 @@ static int finish_user_call(struct ipc_call *call, struct ipc_msg *msg, u64 user
 
 s64 sys_ipc_call(u64 handle, u64 user_msg)
 {
+	struct cap cap __cleanup(cap_cleanup) = {0};
 	struct ipc_call call = {0};
 	struct ipc_msg msg;
-	struct cap cap;
 	void *page;
 	int err;
 
@@ -170,11 +163,9 @@ s64 sys_ipc_call(u64 handle, u64 user_msg)
 		err = ipc_call(cap.ptr, &call);
 	if (!err)
 		err = finish_user_call(&call, &msg, user_msg);
-	if (call.send_cap.kind != CAP_NONE)
-		cap_put(call.send_cap);
+	cap_put(call.send_cap);
 	if (page)
 		kpage_free(page, 0);
-	cap_put(cap);
 	return err;
 }
 
@@ -189,16 +180,12 @@ s64 sys_endpoint_create(void)
 
 s64 sys_handle_mint(u64 handle, u64 badge)
 {
-	struct cap cap;
+	struct cap cap __cleanup(cap_cleanup) = {0};
 	int err = handle_lookup(current->task, handle, CAP_ENDPOINT, &cap);
 
 	if (err)
 		return err;
-	if (!(cap.rights & CAP_RECEIVE) || badge == IPC_BADGE_KERNEL) {
-		cap_put(cap);
+	if (!(cap.rights & CAP_RECEIVE) || badge == IPC_BADGE_KERNEL)
 		return -EPERM;
-	}
-	cap.rights &= ~CAP_RECEIVE;
-	cap.badge = badge;
-	return handle_install(current->task, cap);
+	return handle_install(current->task, (struct cap){CAP_ENDPOINT, 0, endpoint_get(cap.ptr), badge});
 }

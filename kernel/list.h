@@ -57,6 +57,16 @@ static inline void list_move(struct list_head *node, struct list_head *head)
 #define list_last(head, type, member)      list_entry((head)->prev, type, member)
 #define list_next(pos, member)             list_entry((pos)->member.next, __typeof__(*(pos)), member)
 
+
+/* Unlink the first entry; NULL when there is none. */
+#define list_pop(head, type, member)                                                               \
+	({                                                                                         \
+		struct list_head *__first = (head)->next;                                          \
+		bool __none = __first == (head);                                                   \
+		list_del(__first);                                                                 \
+		__none ? NULL : list_entry(__first, type, member);                                 \
+	})
+
 #define list_for_each(pos, head, member)                                                           \
 	for (pos = list_first(head, __typeof__(*pos), member); &pos->member != (head);             \
 	     pos = list_next(pos, member))

@@ -59,31 +59,19 @@ static void acquire(struct cpu *cpu, spinlock_t *lock)
 	}
 }
 
-void spin_lock_irqoff(spinlock_t *lock)
-{
-	this_cpu_add32(preempt_count, 1);
-	acquire(this_cpu(), lock);
-}
-
-void spin_unlock_irqoff(spinlock_t *lock)
-{
-	release(this_cpu(), lock);
-	this_cpu_add32(preempt_count, -1);
-}
-
-bool spin_trylock_irqoff(spinlock_t *lock)
-{
-	lock_rules_before(this_cpu(), lock, true);
-	if (!try_acquire(this_cpu(), lock))
-		return false;
-	this_cpu_add32(preempt_count, 1);
-	return true;
-}
-
 void spin_lock(spinlock_t *lock)
 {
 	preempt_disable();
 	acquire(this_cpu(), lock);
+}
+
+bool spin_trylock(spinlock_t *lock)
+{
+	lock_rules_before(this_cpu(), lock, true);
+	if (!try_acquire(this_cpu(), lock))
+		return false;
+	preempt_disable();
+	return true;
 }
 
 void spin_unlock(spinlock_t *lock)
@@ -96,25 +84,20 @@ u64 spin_lock_irqsave(spinlock_t *lock)
 {
 	u64 flags = local_irq_save();
 
-	spin_lock_irqoff(lock);
+	spin_lock(lock);
 	return flags;
 }
 
 void spin_unlock_irqrestore(spinlock_t *lock, u64 flags)
 {
-	spin_unlock_irqoff(lock);
+	spin_unlock(lock);
 	local_irq_restore(flags);
 	preempt_check();
 }
 
-bool spin_is_held(const spinlock_t *lock)
-{
-	return READ_ONCE(lock->owner) == smp_cpu_id() + 1;
-}
-
 void spin_assert_held(const spinlock_t *lock)
 {
-	ASSERT(spin_is_held(lock), "%s is not held here", lock->class->name);
+	ASSERT(READ_ONCE(lock->owner) == smp_cpu_id() + 1, "%s is not held here", lock->class->name);
 }
 
 bool may_sleep(void)
@@ -126,7 +109,8 @@ void assert_may_sleep(const char *what)
 {
 	struct cpu *cpu = this_cpu();
 
-	ASSERT(!scheduler_running || may_sleep(), "%s may sleep: preempt count %u, interrupts %s, inner lock %s", what,
+	ASSERT(!scheduler_running || may_sleep(),
+	       "%s may sleep: preempt count %u, interrupts %s, inner lock %s", what,
 	       cpu->preempt_count, irqs_disabled() ? "off" : "on",
 	       cpu->nr_held ? cpu->held[cpu->nr_held - 1]->class->name : "none");
 }
@@ -143,12 +127,10 @@ void assert_may_wait_for_ipi(void)
 void preempt_disable(void)
 {
 	this_cpu_add32(preempt_count, 1);
-	barrier();
 }
 
 void preempt_enable(void)
 {
-	barrier();
 	this_cpu_add32(preempt_count, -1);
 	preempt_check();
 }

@@ -12,23 +12,15 @@ void mutex_init(struct mutex *mutex, const struct lock_class *class)
 	wait_queue_init(&mutex->wait);
 }
 
-static void mutex_acquired(struct mutex *mutex)
+bool mutex_trylock(struct mutex *mutex)
 {
 	struct thread *self = current;
 
+	if (!cmpxchg_bool(&mutex->owner, NULL, self))
+		return false;
 	ASSERT(self->nr_mutexes < MAX_HELD_MUTEXES, "%s holds %u mutexes", self->name,
 	       self->nr_mutexes);
 	self->mutexes[self->nr_mutexes++] = mutex->class;
-}
-
-bool mutex_trylock(struct mutex *mutex)
-{
-	struct thread *none = NULL;
-
-	if (!__atomic_compare_exchange_n(&mutex->owner, &none, current, false, __ATOMIC_SEQ_CST,
-					 __ATOMIC_SEQ_CST))
-		return false;
-	mutex_acquired(mutex);
 	return true;
 }
 
@@ -50,7 +42,7 @@ void mutex_unlock(struct mutex *mutex)
 	struct thread *self = current;
 	u32 i = self->nr_mutexes;
 
-	mutex_assert_held(mutex);
+	ASSERT(mutex->owner == self, "%s is not held by %s", mutex->class->name, self->name);
 	while (i > 0 && self->mutexes[i - 1] != mutex->class)
 		i--;
 	ASSERT(i > 0, "%s is not among the mutexes of %s", mutex->class->name, self->name);
@@ -60,10 +52,4 @@ void mutex_unlock(struct mutex *mutex)
 	(void)xchg(&mutex->owner, (struct thread *)NULL);
 	if (!list_empty(&mutex->wait.waiters))
 		wake_up_one(&mutex->wait);
-}
-
-void mutex_assert_held(const struct mutex *mutex)
-{
-	ASSERT(mutex->owner == current, "%s is not held by %s", mutex->class->name,
-	       current->name);
 }

@@ -17,4 +17,17 @@ void mutex_init(struct mutex *mutex, const struct lock_class *class);
 void mutex_lock(struct mutex *mutex);
 bool mutex_trylock(struct mutex *mutex);
 void mutex_unlock(struct mutex *mutex);
-void mutex_assert_held(const struct mutex *mutex);
+
+static inline struct mutex *mutex_guard_take(struct mutex *mutex)
+{
+	mutex_lock(mutex);
+	return mutex;
+}
+
+static inline void mutex_guard_give_back(struct mutex **mutex)
+{
+	mutex_unlock(*mutex);
+}
+
+/* Hold the mutex to the end of this block (guard.h). */
+#define mutex_guard(mutex) GUARD(struct mutex *, mutex_guard_take, mutex_guard_give_back, mutex)

@@ -8,7 +8,6 @@
 #include "drivers/clock.h"
 #include "drivers/lapic.h"
 #include "kernel/cpu.h"
-#include "kernel/errno.h"
 #include "kernel/init.h"
 #include "kernel/lib.h"
 #include "kernel/log.h"
@@ -25,6 +24,7 @@ static struct thread idle_threads[NR_CPUS];
 
 static void rq_add(struct runqueue *rq, struct thread *t, bool head)
 {
+	ASSERT(list_empty(&t->run_node), "%s is queued twice", t->name);
 	if (head)
 		list_add(&t->run_node, &rq->queue[t->prio]);
 	else
@@ -64,10 +64,10 @@ static struct cpu *lock_thread_cpu(struct thread *t)
 	for (;;) {
 		struct cpu *cpu = &cpus[READ_ONCE(t->cpu)];
 
-		spin_lock_irqoff(&cpu->rq.lock);
+		spin_lock(&cpu->rq.lock);
 		if (cpu->id == READ_ONCE(t->cpu))
 			return cpu;
-		spin_unlock_irqoff(&cpu->rq.lock);
+		spin_unlock(&cpu->rq.lock);
 	}
 }
 
@@ -88,36 +88,34 @@ static u32 choose_cpu(const struct thread *t)
 
 static void enqueue_on(struct cpu *cpu, struct thread *t, bool head)
 {
-	spin_lock_irqoff(&cpu->rq.lock);
+	spin_lock(&cpu->rq.lock);
 	rq_add(&cpu->rq, t, head);
-	if (t->prio >= cpu->curr->prio && !cpu->slice_end_ns)
-		kick(cpu); /* for an equal: so that the running thread gets a slice */
-	else if (t->prio > cpu->curr->prio)
+	/* For an equal: so that the running thread gets a slice. */
+	if (t->prio + !cpu->slice_end_ns > cpu->curr->prio)
 		kick(cpu);
-	spin_unlock_irqoff(&cpu->rq.lock);
+	spin_unlock(&cpu->rq.lock);
 }
 
 /*
  * A thread that is still on its CPU (marked asleep, not yet switched away) only has its mark taken
  * back: schedule() looks at it under the queue lock that we hold.
  */
-static bool wake_up_common(struct thread *t, u32 states, bool handoff)
+bool try_to_wake_up(struct thread *t, u32 states, bool handoff)
 {
 	u64 flags = local_irq_save();
 	struct cpu *from = lock_thread_cpu(t);
-	bool woken = (1u << t->state) & states, queue;
-	u32 to;
+	bool woken = BIT(t->state) & states, queue = woken && !t->on_rq;
+	u32 to = smp_cpu_id();
 
-	queue = woken && !t->on_rq;
 	if (woken)
 		t->state = THREAD_RUNNING;
 	if (queue) {
-		to = handoff && cpumask_test(t->affinity, smp_cpu_id()) ? smp_cpu_id() :
-									    choose_cpu(t);
+		if (!handoff || !cpumask_test(t->affinity, to))
+			to = choose_cpu(t);
 		t->on_rq = true;
 		t->cpu = to;
 	}
-	spin_unlock_irqoff(&from->rq.lock);
+	spin_unlock(&from->rq.lock);
 	if (queue)
 		enqueue_on(&cpus[to], t, handoff);
 	local_irq_restore(flags);
@@ -133,25 +131,8 @@ void sched_kick(struct thread *t)
 
 	if (cpu->curr == t)
 		kick(cpu);
-	spin_unlock_irqoff(&cpu->rq.lock);
+	spin_unlock(&cpu->rq.lock);
 	local_irq_restore(flags);
-}
-
-#define STATES_ASLEEP ((1u << THREAD_SLEEPING) | (1u << THREAD_KILLABLE))
-
-bool wake_up_thread(struct thread *t)
-{
-	return wake_up_common(t, STATES_ASLEEP, false);
-}
-
-bool wake_up_handoff(struct thread *t)
-{
-	return wake_up_common(t, STATES_ASLEEP, true);
-}
-
-bool wake_up_killable(struct thread *t)
-{
-	return wake_up_common(t, 1u << THREAD_KILLABLE, false);
 }
 
 void set_current_state(u32 state)
@@ -173,33 +154,37 @@ void thread_start(struct thread *t)
 	preempt_check();
 }
 
+/* The best thread of a queue that may run on this CPU too, taken. Context: queue lock held. */
+static struct thread *steal_from(struct runqueue *rq, struct cpu *self)
+{
+	struct thread *t;
+	int prio;
+
+	for (prio = rq_best_prio(rq); prio >= 0; prio--)
+		list_for_each(t, &rq->queue[prio], run_node)
+			if (cpumask_test(t->affinity, self->id)) {
+				rq_remove(rq, t);
+				t->cpu = self->id;
+				return t;
+			}
+	return NULL;
+}
+
 /* An idle CPU takes a ready thread from a queue that has more than its CPU can run. */
 static struct thread *steal_thread(struct cpu *self)
 {
+	struct thread *t = NULL;
 	unsigned cpu;
 
 	for_each_online_cpu(cpu) {
 		struct runqueue *rq = &cpus[cpu].rq;
-		struct thread *t, *found = NULL;
-		int prio;
 
-		if (cpu == self->id || !READ_ONCE(rq->nr_ready) || !spin_trylock_irqoff(&rq->lock))
+		if (t || cpu == self->id || !READ_ONCE(rq->nr_ready) || !spin_trylock(&rq->lock))
 			continue;
-		for (prio = rq_best_prio(rq); prio >= 0 && !found; prio--)
-			list_for_each(t, &rq->queue[prio], run_node)
-				if (cpumask_test(t->affinity, self->id)) {
-					found = t;
-					break;
-				}
-		if (found) {
-			rq_remove(rq, found);
-			found->cpu = self->id;
-		}
-		spin_unlock_irqoff(&rq->lock);
-		if (found)
-			return found;
+		t = steal_from(rq, self);
+		spin_unlock(&rq->lock);
 	}
-	return NULL;
+	return t;
 }
 
 static struct thread *pick_next(struct cpu *cpu)
@@ -236,7 +221,7 @@ static void finish_switch(struct thread *prev)
 
 	if (away)
 		prev->cpu = choose_cpu(prev);
-	spin_unlock_irqoff(&cpu->rq.lock);
+	spin_unlock(&cpu->rq.lock);
 	if (dead)
 		thread_reap(prev);
 	else if (away)
@@ -269,7 +254,7 @@ static void __schedule(bool preempted, bool to_tail)
 
 	ASSERT(cpu->nr_held == 0, "%s gives up the CPU holding %s", prev->name,
 	       cpu->held[cpu->nr_held - 1]->class->name);
-	spin_lock_irqoff(&cpu->rq.lock);
+	spin_lock(&cpu->rq.lock);
 	WRITE_ONCE(cpu->need_resched, 0);
 	if (prev != cpu->idle) {
 		if (!preempted && prev->state != THREAD_RUNNING)
@@ -282,7 +267,7 @@ static void __schedule(bool preempted, bool to_tail)
 	if (next != cpu->idle && !list_empty(&cpu->rq.queue[next->prio]))
 		timer_slice_start();
 	if (next == prev)
-		spin_unlock_irqoff(&cpu->rq.lock);
+		spin_unlock(&cpu->rq.lock);
 	else
 		switch_to(cpu, prev, next);
 }
@@ -306,30 +291,23 @@ void sched_yield(void)
 	local_irq_restore(flags);
 }
 
-static void preempt_schedule(void)
-{
-	struct cpu *cpu = this_cpu();
-	bool slice_over = cpu->slice_end_ns && clock_ns() >= cpu->slice_end_ns;
-
-	__schedule(true, slice_over);
-}
-
 void preempt_schedule_irq(void)
 {
+	struct cpu *cpu = this_cpu();
+
 	if (scheduler_running)
-		preempt_schedule();
+		__schedule(true, cpu->slice_end_ns && clock_ns() >= cpu->slice_end_ns);
 }
 
 void preempt_check(void)
 {
 	u64 flags;
 
-	if (!this_cpu_read(need_resched) || this_cpu_read(preempt_count) || irqs_disabled() ||
-	    !scheduler_running)
+	if (!this_cpu_read(need_resched) || this_cpu_read(preempt_count) || irqs_disabled())
 		return;
 	flags = local_irq_save();
 	if (this_cpu_read(need_resched))
-		preempt_schedule();
+		preempt_schedule_irq();
 	local_irq_restore(flags);
 }
 
@@ -345,7 +323,7 @@ void sched_set_affinity(struct thread *t, cpumask_t mask)
 		rq_remove(&cpu->rq, t);
 		t->cpu = cpumask_first(mask & READ_ONCE(cpu_online_mask));
 	}
-	spin_unlock_irqoff(&cpu->rq.lock);
+	spin_unlock(&cpu->rq.lock);
 	if (move)
 		enqueue_on(&cpus[t->cpu], t, false);
 	else if (t->on_rq && !cpumask_test(mask, t->cpu))
@@ -394,8 +372,7 @@ static void init_cpu_sched(struct cpu *cpu)
 	idle->stack_base = (u64)kpage_alloc(2);
 	if (!idle->stack_base)
 		panic("no memory for the idle stack of cpu%u: give the machine more", cpu->id);
-	cpu->idle = idle;
-	cpu->curr = idle;
+	cpu->idle = cpu->curr = idle;
 	cpu->idle_stack_top = idle->stack_base + KERNEL_STACK_SIZE;
 	cpu->tlb.loaded_mm = &init_mm;
 }

@@ -28,14 +28,13 @@ void sched_yield(void);
 
 void set_current_state(u32 state);
 
-/* Make a sleeping thread runnable. False when it was not asleep. Any context. */
-bool wake_up_thread(struct thread *thread);
+/* Make a thread that is in one of these states (bits) runnable. False when it was not. Any context. */
+bool try_to_wake_up(struct thread *thread, u32 states, bool handoff);
+#define wake_up_thread(t) try_to_wake_up(t, BIT(THREAD_SLEEPING) | BIT(THREAD_KILLABLE), false)
 /* The same, onto this CPU and in front of its equals: the IPC hand-off. */
-bool wake_up_handoff(struct thread *thread);
+#define wake_up_handoff(t) try_to_wake_up(t, BIT(THREAD_SLEEPING) | BIT(THREAD_KILLABLE), true)
 /* If the thread runs on some CPU, make that CPU look at it soon. Any context. */
 void sched_kick(struct thread *thread);
-/* Wake thread only if it sleeps killably. */
-bool wake_up_killable(struct thread *thread);
 
 /* Restrict thread to CPUs in mask (some of them online). Moves the current thread at once. */
 void sched_set_affinity(struct thread *thread, cpumask_t mask);
@@ -43,11 +42,10 @@ void sched_set_affinity(struct thread *thread, cpumask_t mask);
 /* Reschedule now if that was asked for and is allowed here. */
 void preempt_check(void);
 
-/* Sleep for ns or until deadline (clock_ns). -EINTR when killed. Context: may sleep. */
-int sleep_until(u64 deadline_ns);
 /*
- * Arm and disarm the current thread's timer: it is woken at deadline if it sleeps then. For waits
- * with a limit: arm, wait, disarm, compare the clock.
+ * Sleep until *done is set by somebody who then wakes this thread (0), deadline (clock_ns; 0: none)
+ * has passed (-ETIMEDOUT) or the thread is killed (-EINTR). Context: may sleep.
  */
-void sleep_timer_arm(u64 deadline_ns);
-void sleep_timer_disarm(void);
+int sleep_until_done(const bool *done, u64 deadline_ns);
+/* Sleep until deadline. 0, or -EINTR when killed. */
+int sleep_until(u64 deadline_ns);

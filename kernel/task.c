@@ -41,15 +41,12 @@ struct task *task_create(const char *name, struct mm *mm, struct task *parent)
 	wait_queue_init(&task->child_wait);
 	if (parent) {
 		task->privileged = parent->privileged;
-		task->fs = parent->fs;
+		task->fs = endpoint_get(parent->fs);
 		task->ppid = parent->pid;
-		if (task->fs)
-			endpoint_get(task->fs);
 	}
-	spin_lock(&tasks_lock);
+	spin_guard(&tasks_lock);
 	task->pid = ++next_pid;
 	list_add_tail(&task->node, &tasks);
-	spin_unlock(&tasks_lock);
 	return task;
 }
 
@@ -59,31 +56,23 @@ static void task_release(struct task *task)
 	struct mm *mm;
 
 	ipc_task_exit(task);
-	fd_close_all(task);
 	handle_close_all(task);
 	spin_lock(&tasks_lock); /* others look at its size */
 	mm = task->mm;
 	task->mm = NULL;
 	spin_unlock(&tasks_lock);
-	if (mm)
-		mm_put(mm);
-	if (task->fs)
-		endpoint_put(task->fs);
+	mm_put(mm);
+	endpoint_put(task->fs);
 	task->fs = NULL;
-}
-
-static void task_unlink(struct task *task)
-{
-	spin_lock(&tasks_lock);
-	list_del(&task->node);
-	spin_unlock(&tasks_lock);
-	kpage_free(task, TASK_ORDER);
 }
 
 void task_destroy(struct task *task)
 {
 	task_release(task);
-	task_unlink(task);
+	spin_lock(&tasks_lock);
+	list_del(&task->node);
+	spin_unlock(&tasks_lock);
+	kpage_free(task, TASK_ORDER);
 }
 
 static void enter_user_mode(void *arg)
@@ -108,22 +97,20 @@ void task_attach_thread(struct task *task, struct thread *t)
 {
 	if (task->server)
 		t->flags |= PF_MEMALLOC;
-	spin_lock(&tasks_lock);
+	spin_guard(&tasks_lock);
 	t->killed = task->killed; /* a kill that is under way must not miss it */
 	list_add_tail(&t->task_node, &task->threads);
 	task->nr_threads++;
-	spin_unlock(&tasks_lock);
 }
 
 void for_each_task(bool (*fn)(struct task *task, void *arg), void *arg)
 {
 	struct task *task;
 
-	spin_lock(&tasks_lock);
+	spin_guard(&tasks_lock);
 	list_for_each(task, &tasks, node)
 		if (!fn(task, arg))
 			break;
-	spin_unlock(&tasks_lock);
 }
 
 /* Context: tasks lock held. */
@@ -167,12 +154,8 @@ static void task_ended(struct task *task)
 	else
 		list_move(&task->node, &reap);
 	spin_unlock(&tasks_lock);
-	while (!list_empty(&reap)) {
-		struct task *t = list_first(&reap, struct task, node);
-
-		list_del(&t->node);
-		kpage_free(t, TASK_ORDER);
-	}
+	while ((task = list_pop(&reap, struct task, node)))
+		kpage_free(task, TASK_ORDER);
 }
 
 /* pthread_join waits on this word. */
@@ -220,7 +203,7 @@ static void kill_threads(struct task *task, s32 exit_status)
 		task->exit_status = exit_status;
 	}
 	list_for_each(t, &task->threads, task_node)
-		thread_kill(t, 0);
+		thread_kill(t);
 }
 
 void task_exit_group(s32 exit_status)
@@ -235,11 +218,10 @@ int task_kill(u32 pid, int signal)
 {
 	struct task *task;
 
-	spin_lock(&tasks_lock);
+	spin_guard(&tasks_lock);
 	task = find_task(pid);
 	if (task && !task->zombie)
 		kill_threads(task, signal & 0x7f);
-	spin_unlock(&tasks_lock);
 	return task ? 0 : -ESRCH;
 }
 
@@ -251,18 +233,16 @@ static struct task *take_zombie(u32 parent, s64 pid, bool *any)
 	struct task *task, *next;
 
 	*any = false;
-	spin_lock(&tasks_lock);
+	spin_guard(&tasks_lock);
 	list_for_each_safe(task, next, &tasks, node) {
 		if (task->ppid != parent || (pid > 0 && task->pid != (u32)pid))
 			continue;
 		*any = true;
 		if (task->zombie) {
 			list_del(&task->node);
-			spin_unlock(&tasks_lock);
 			return task;
 		}
 	}
-	spin_unlock(&tasks_lock);
 	return NULL;
 }
 

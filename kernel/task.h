@@ -10,12 +10,10 @@
 #include "kernel/wait.h"
 
 struct endpoint;
-struct file;
 struct mm;
 struct thread;
 struct trap_frame;
 
-#define MAX_FILES     64
 #define TASK_NAME_LEN 28
 
 struct task {
@@ -37,7 +35,7 @@ struct task {
 	/* Under handle_lock. */
 	spinlock_t handle_lock;
 	struct cap handles[MAX_HANDLES];
-	struct file *files[MAX_FILES];
+	struct cap files[MAX_HANDLES]; /* descriptors */
 	/* Under the IPC lock. */
 	struct list_head endpoints;
 	struct list_head received_calls;

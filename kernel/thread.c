@@ -89,9 +89,8 @@ void thread_exit(void)
 /* Called on another stack, right after the dead thread's CPU left it. */
 void thread_reap(struct thread *t)
 {
-	spin_lock_irqoff(&dead_lock);
+	spin_guard(&dead_lock);
 	list_add(&t->run_node, &dead);
-	spin_unlock_irqoff(&dead_lock);
 }
 
 void thread_free_dead(void)
@@ -99,24 +98,20 @@ void thread_free_dead(void)
 	struct thread *t;
 	u64 flags;
 
-	for (;;) {
+	do {
 		flags = spin_lock_irqsave(&dead_lock);
-		t = list_empty(&dead) ? NULL : list_first(&dead, struct thread, run_node);
-		if (t)
-			list_del(&t->run_node);
+		t = list_pop(&dead, struct thread, run_node);
 		spin_unlock_irqrestore(&dead_lock, flags);
-		if (!t)
-			return;
-		thread_free(t);
-	}
+		if (t)
+			thread_free(t);
+	} while (t);
 }
 
 /* If it runs in user mode right now, the interrupt brings it into the kernel and to its end. */
-void thread_kill(struct thread *t, int signal)
+void thread_kill(struct thread *t)
 {
-	(void)signal;
 	(void)xchg(&t->killed, 1u);
-	if (!wake_up_killable(t))
+	if (!try_to_wake_up(t, BIT(THREAD_KILLABLE), false))
 		sched_kick(t);
 }
 

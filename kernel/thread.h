@@ -3,10 +3,7 @@
  */
 #pragma once
 
-#include "kernel/cpumask.h"
-#include "kernel/list.h"
-#include "kernel/lock.h"
-#include "kernel/types.h"
+#include "kernel/cpu.h" /* `current` */
 
 struct mm;
 struct task;
@@ -67,9 +64,7 @@ struct thread {
 	struct tlbflush_unmap_batch *tlb_ubc; /* allocated when first needed */
 	u64 clear_child_tid;
 
-	/* Set once by anyone. */
-	u32 killed;
-	s32 kill_signal;
+	u32 killed; /* set once by anyone */
 
 	struct list_head task_node; /* the task's threads; under the tasks lock */
 };
@@ -98,7 +93,4 @@ static inline bool thread_killed(const struct thread *thread)
 }
 
 /* Ask a thread to end at its next way out of the kernel, waking it from killable sleep. */
-void thread_kill(struct thread *thread, int signal);
-
-/* "name (tid 7)" of the current thread, for panics. */
-void thread_describe(char *buf, size_t size);
+void thread_kill(struct thread *thread);

@@ -38,45 +38,32 @@ void timer_slice_start(void)
 	timer_arm(cpu, cpu->slice_end_ns);
 }
 
-static struct thread *take_expired(struct cpu *cpu, u64 now)
-{
-	struct thread *t = NULL;
-
-	spin_lock_irqoff(&cpu->timer_lock);
-	if (!list_empty(&cpu->sleepers)) {
-		t = list_first(&cpu->sleepers, struct thread, timer_node);
-		if (t->timer_deadline_ns <= now)
-			list_del(&t->timer_node);
-		else
-			t = NULL;
-	}
-	if (t)
-		wake_up_thread(t); /* under the lock: the thread cannot end before it disarms */
-	spin_unlock_irqoff(&cpu->timer_lock);
-	return t;
-}
-
 void timer_interrupt(void)
 {
 	struct cpu *cpu = this_cpu();
+	struct thread *t;
 	u64 now = clock_ns();
 
 	cpu->stat.timer_irqs++;
 	cpu->timer_armed_ns = 0;
-	while (take_expired(cpu, now))
-		;
 	if (cpu->slice_end_ns && now >= cpu->slice_end_ns)
 		WRITE_ONCE(cpu->need_resched, 1);
 	else if (cpu->slice_end_ns)
 		timer_arm(cpu, cpu->slice_end_ns);
-	spin_lock_irqoff(&cpu->timer_lock);
-	if (!list_empty(&cpu->sleepers))
-		timer_arm(cpu, list_first(&cpu->sleepers, struct thread, timer_node)
-				       ->timer_deadline_ns);
-	spin_unlock_irqoff(&cpu->timer_lock);
+	spin_guard(&cpu->timer_lock);
+	while (!list_empty(&cpu->sleepers)) {
+		t = list_first(&cpu->sleepers, struct thread, timer_node);
+		if (t->timer_deadline_ns > now) {
+			timer_arm(cpu, t->timer_deadline_ns);
+			break;
+		}
+		list_del(&t->timer_node);
+		wake_up_thread(t); /* under the lock: the thread cannot end before it disarms */
+	}
 }
 
-void sleep_timer_arm(u64 deadline_ns)
+/* The current thread is woken at deadline if it sleeps then. */
+static void sleep_timer_arm(u64 deadline_ns)
 {
 	u64 flags = local_irq_save();
 	struct cpu *cpu = this_cpu();
@@ -84,7 +71,7 @@ void sleep_timer_arm(u64 deadline_ns)
 	struct list_head *at;
 
 	ASSERT(list_empty(&self->timer_node), "%s arms its timer twice", self->name);
-	spin_lock_irqoff(&cpu->timer_lock);
+	spin_lock(&cpu->timer_lock);
 	self->timer_deadline_ns = deadline_ns;
 	self->timer_cpu = cpu->id;
 	at = &cpu->sleepers;
@@ -95,11 +82,11 @@ void sleep_timer_arm(u64 deadline_ns)
 		}
 	list_add_tail(&self->timer_node, at);
 	timer_arm(cpu, deadline_ns);
-	spin_unlock_irqoff(&cpu->timer_lock);
+	spin_unlock(&cpu->timer_lock);
 	local_irq_restore(flags);
 }
 
-void sleep_timer_disarm(void)
+static void sleep_timer_disarm(void)
 {
 	struct thread *self = current;
 	struct cpu *cpu = &cpus[self->timer_cpu];
@@ -109,23 +96,34 @@ void sleep_timer_disarm(void)
 	spin_unlock_irqrestore(&cpu->timer_lock, flags);
 }
 
-int sleep_until(u64 deadline_ns)
+int sleep_until_done(const bool *done, u64 deadline_ns)
 {
 	int err = 0;
 
-	assert_may_sleep("sleep_until");
-	sleep_timer_arm(deadline_ns);
+	assert_may_sleep("sleep_until_done");
+	if (deadline_ns)
+		sleep_timer_arm(deadline_ns);
 	for (;;) {
 		set_current_state(THREAD_KILLABLE);
-		if (clock_ns() >= deadline_ns)
+		if (done && READ_ONCE(*done))
 			break;
-		if (thread_killed(current)) {
+		if (deadline_ns && clock_ns() >= deadline_ns)
+			err = -ETIMEDOUT;
+		else if (thread_killed(current))
 			err = -EINTR;
+		if (err)
 			break;
-		}
 		schedule();
 	}
 	set_current_state(THREAD_RUNNING);
-	sleep_timer_disarm();
+	if (deadline_ns)
+		sleep_timer_disarm();
 	return err;
+}
+
+int sleep_until(u64 deadline_ns)
+{
+	int err = sleep_until_done(NULL, MAX(deadline_ns, 1ul));
+
+	return err == -ETIMEDOUT ? 0 : err;
 }

@@ -32,28 +32,12 @@ void finish_wait(struct wait_queue *wq, struct waiter *waiter)
 	spin_unlock_irqrestore(&wq->lock, flags);
 }
 
-static unsigned wake_up_nr(struct wait_queue *wq, unsigned max)
+void wake_up_nr(struct wait_queue *wq, unsigned max)
 {
 	u64 flags = spin_lock_irqsave(&wq->lock);
-	unsigned woken = 0;
+	struct waiter *w;
 
-	while (woken < max && !list_empty(&wq->waiters)) {
-		struct waiter *w = list_first(&wq->waiters, struct waiter, node);
-
-		list_del(&w->node);
+	while (max-- && (w = list_pop(&wq->waiters, struct waiter, node)))
 		wake_up_thread(w->thread);
-		woken++;
-	}
 	spin_unlock_irqrestore(&wq->lock, flags);
-	return woken;
-}
-
-unsigned wake_up_all(struct wait_queue *wq)
-{
-	return wake_up_nr(wq, ~0u);
-}
-
-unsigned wake_up_one(struct wait_queue *wq)
-{
-	return wake_up_nr(wq, 1);
 }

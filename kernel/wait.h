@@ -6,10 +6,9 @@
  */
 #pragma once
 
-#include "kernel/list.h"
-#include "kernel/lock.h"
-
-struct thread;
+#include "kernel/errno.h"
+#include "kernel/sched.h"
+#include "kernel/thread.h"
 
 struct wait_queue {
 	spinlock_t lock;
@@ -28,37 +27,22 @@ void prepare_to_wait(struct wait_queue *wq, struct waiter *waiter, bool killable
 /* Leave the queue and be runnable. Safe however the wait ended. */
 void finish_wait(struct wait_queue *wq, struct waiter *waiter);
 
-/* Wake all, or the one that has waited longest. Any context. Return how many were woken. */
-unsigned wake_up_all(struct wait_queue *wq);
-unsigned wake_up_one(struct wait_queue *wq);
+/* Wake up to max, those that have waited longest first. Any context. */
+void wake_up_nr(struct wait_queue *wq, unsigned max);
+#define wake_up_all(wq) wake_up_nr(wq, ~0u)
+#define wake_up_one(wq) wake_up_nr(wq, 1)
 
-/* Sleep until condition holds. Context: may sleep. */
-#define wait_event(wq, condition)                                                                  \
-	do {                                                                                       \
-		struct waiter __w;                                                                 \
-		list_init(&__w.node);                                                              \
-		assert_may_sleep("wait_event");                                                    \
-		for (;;) {                                                                         \
-			prepare_to_wait(wq, &__w, false);                                          \
-			if (condition)                                                             \
-				break;                                                             \
-			schedule();                                                                \
-		}                                                                                  \
-		finish_wait(wq, &__w);                                                             \
-	} while (0)
-
-/* The same, given up when the thread is killed: -EINTR, otherwise 0. */
-#define wait_event_killable(wq, condition)                                                         \
+#define __wait_event(wq, condition, killable)                                                      \
 	({                                                                                         \
 		struct waiter __w;                                                                 \
 		int __err = 0;                                                                     \
 		list_init(&__w.node);                                                              \
-		assert_may_sleep("wait_event_killable");                                           \
+		assert_may_sleep("wait_event");                                                    \
 		for (;;) {                                                                         \
-			prepare_to_wait(wq, &__w, true);                                           \
+			prepare_to_wait(wq, &__w, killable);                                       \
 			if (condition)                                                             \
 				break;                                                             \
-			if (thread_killed(current)) {                                              \
+			if ((killable) && thread_killed(current)) {                                \
 				__err = -EINTR;                                                    \
 				break;                                                             \
 			}                                                                          \
@@ -67,3 +51,9 @@ unsigned wake_up_one(struct wait_queue *wq);
 		finish_wait(wq, &__w);                                                             \
 		__err;                                                                             \
 	})
+
+/* Sleep until condition holds. Context: may sleep. */
+#define wait_event(wq, condition) ((void)__wait_event(wq, condition, false))
+
+/* The same, given up when the thread is killed: -EINTR, otherwise 0. */
+#define wait_event_killable(wq, condition) __wait_event(wq, condition, true)

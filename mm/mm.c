@@ -63,7 +63,7 @@ void mm_put(struct mm *mm)
 {
 	struct vm_area *vma, *next;
 
-	if (!atomic_dec_and_test(&mm->users))
+	if (!mm || !atomic_dec_and_test(&mm->users))
 		return;
 	ASSERT(current->mm != mm, "address space %lu ends under %s", mm->id, current->name);
 	tlb_drop_mm(mm); /* nobody can hold a translation any more: the zaps below send nothing */

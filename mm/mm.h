@@ -95,7 +95,7 @@ void init_mm_setup(void);
 /* An empty address space with one user; NULL when memory is short. */
 struct mm *mm_create(bool pinned);
 void mm_get(struct mm *mm);
-/* The last user unmaps everything and frees the tables. May sleep; not current on this CPU. */
+/* mm may be NULL. The last user unmaps everything and frees the tables. May sleep; not current on this CPU. */
 void mm_put(struct mm *mm);
 /* fork: copy parent's VMAs; private pages are shared copy-on-write. 0 or -ENOMEM. May sleep. */
 int mm_fork(struct mm *child, struct mm *parent);

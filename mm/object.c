@@ -108,31 +108,26 @@ struct page *page_cache_find(struct vm_object *object, u64 index)
 	u64 chain = hash_of(object, index);
 	struct page *page;
 
-	spin_lock(stripe_of(chain));
+	spin_guard(stripe_of(chain));
 	page = *find_link(chain, object, index);
 	if (page)
 		get_page(page);
-	spin_unlock(stripe_of(chain));
 	return page;
 }
 
 int page_cache_add(struct vm_object *object, u64 index, struct page *page)
 {
 	u64 chain = hash_of(object, index);
-	int err = 0;
 
-	spin_lock(stripe_of(chain));
-	if (*find_link(chain, object, index)) {
-		err = -EEXIST;
-	} else {
-		get_page(page);
-		page->object = object;
-		page->index = index;
-		page->hash_next = hash[chain];
-		hash[chain] = page;
-	}
-	spin_unlock(stripe_of(chain));
-	return err;
+	spin_guard(stripe_of(chain));
+	if (*find_link(chain, object, index))
+		return -EEXIST;
+	get_page(page);
+	page->object = object;
+	page->index = index;
+	page->hash_next = hash[chain];
+	hash[chain] = page;
+	return 0;
 }
 
 /*
@@ -143,21 +138,18 @@ bool page_cache_remove(struct page *page, u32 refs)
 {
 	u64 chain = hash_of(page->object, page->index);
 	struct page **link;
-	bool removed;
 
 	ASSERT(page_test(page, PG_locked), "frame %lx leaves the cache unlocked",
 	       page_to_pfn(page));
-	spin_lock(stripe_of(chain));
-	removed = cmpxchg_bool(&page->refcount, refs, refs - 1);
-	if (removed) {
-		link = find_link(chain, page->object, page->index);
-		ASSERT(*link == page, "frame %lx is not in its chain", page_to_pfn(page));
-		*link = page->hash_next;
-		page->hash_next = NULL;
-		page->object = NULL;
-	}
-	spin_unlock(stripe_of(chain));
-	return removed;
+	spin_guard(stripe_of(chain));
+	if (!cmpxchg_bool(&page->refcount, refs, refs - 1))
+		return false;
+	link = find_link(chain, page->object, page->index);
+	ASSERT(*link == page, "frame %lx is not in its chain", page_to_pfn(page));
+	*link = page->hash_next;
+	page->hash_next = NULL;
+	page->object = NULL;
+	return true;
 }
 
 /* ---- Objects ------------------------------------------------------------------------------- */
@@ -172,17 +164,17 @@ struct vm_object *object_create(enum object_kind kind, struct endpoint *pager, u
 	object->cookie = cookie;
 	object->size = size;
 	object->refcount = 1;
-	object->pager = pager;
-	if (pager)
-		endpoint_get(pager);
+	object->pager = endpoint_get(pager);
 	spin_init(&object->lock, &object_class);
 	list_init(&object->mappings);
 	return object;
 }
 
-void object_get(struct vm_object *object)
+struct vm_object *object_get(struct vm_object *object)
 {
-	atomic_inc(&object->refcount);
+	if (object)
+		atomic_inc(&object->refcount);
+	return object;
 }
 
 /* Out of the cache whoever else holds a reference: they keep the frame, not the identity. */
@@ -235,13 +227,12 @@ static struct page *nth_page_from(struct vm_object *object, u64 first, u64 chain
 {
 	struct page *page;
 
-	spin_lock(stripe_of(chain));
+	spin_guard(stripe_of(chain));
 	for (page = hash[chain]; page; page = page->hash_next)
 		if (page->object == object && page->index >= first && n-- == 0) {
 			get_page(page);
 			break;
 		}
-	spin_unlock(stripe_of(chain));
 	return page;
 }
 
@@ -266,25 +257,22 @@ static void drop_pages_from(struct vm_object *object, u64 first)
 
 void object_put(struct vm_object *object)
 {
-	if (!atomic_dec_and_test(&object->refcount))
+	if (!object || !atomic_dec_and_test(&object->refcount))
 		return;
 	ASSERT(list_empty(&object->mappings), "object %p ends while it is mapped", (void *)object);
 	if (object->kind != OBJECT_ANON)
 		drop_pages_from(object, 0);
-	if (object->pager)
-		endpoint_put(object->pager);
+	endpoint_put(object->pager);
 	kfree(object);
 }
 
 void object_resize(struct vm_object *object, u64 size)
 {
-	u64 first = (size + PAGE_SIZE - 1) >> PAGE_SHIFT;
 	bool shrinks = size < object->size;
 
 	WRITE_ONCE(object->size, size); /* first: no fault maps a page past the end from here on */
-	if (!shrinks)
-		return;
-	drop_pages_from(object, first);
+	if (shrinks)
+		drop_pages_from(object, DIV_ROUND_UP(size, PAGE_SIZE));
 }
 
 /* ---- Getting pages ------------------------------------------------------------------------- */
@@ -338,46 +326,39 @@ static int add_new_page(struct vm_object *object, u64 index, struct page **out)
 		unlock_page(page);
 	else
 		err = fill_page(object, index, page);
+	*out = page;
 	if (err)
 		put_page(page);
-	else
-		*out = page;
 	return err;
 }
 
-/* Somebody else is paging it in: wait for the end. 0: try again, or it is up to date by now. */
+/* Somebody else is paging it in: wait for the end. -EEXIST: look again, it may have failed and gone. */
 static int wait_for_page(struct page *page)
 {
-	int err = lock_page_killable(page);
-
-	if (!err)
-		unlock_page(page);
-	return err;
+	if (lock_page_killable(page))
+		return -EINTR;
+	unlock_page(page);
+	return -EEXIST;
 }
 
 int object_get_page(struct vm_object *object, u64 index, struct page **out)
 {
-	struct page *page;
 	int err;
 
-	for (;;) {
+	do {
 		if (past_end(object, index))
 			return -ENXIO;
-		page = page_cache_find(object, index);
-		if (!page) {
+		*out = page_cache_find(object, index);
+		if (!*out) {
 			err = add_new_page(object, index, out);
-		} else if (page_test(page, PG_uptodate)) {
-			*out = page;
-			return 0;
-		} else {
-			err = wait_for_page(page);
-			put_page(page);
-			if (!err)
-				err = -EEXIST; /* look it up again: it may have failed and gone */
+			continue;
 		}
-		if (err != -EEXIST)
-			return err;
-	}
+		if (page_test(*out, PG_uptodate))
+			return 0;
+		err = wait_for_page(*out);
+		put_page(*out);
+	} while (err == -EEXIST);
+	return err;
 }
 
 int object_copy(struct vm_object *object, u64 offset, void *buf, size_t len, bool write)

@@ -42,7 +42,8 @@ void page_cache_init(u64 (*alloc)(u64 bytes));
 
 /* A new object with one reference; takes its own on pager. NULL when memory is short. */
 struct vm_object *object_create(enum object_kind kind, struct endpoint *pager, u64 cookie, u64 size);
-void object_get(struct vm_object *object);
+/* Both take NULL too; get returns its argument. */
+struct vm_object *object_get(struct vm_object *object);
 /* The last reference drops all cached pages. Context: may sleep if the object has a cache. */
 void object_put(struct vm_object *object);
 

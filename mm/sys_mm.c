@@ -21,22 +21,17 @@
 
 static s64 map_file(u64 addr, u64 len, u32 flags, u64 fd, u64 offset, bool fixed)
 {
-	struct file *file = fd_lookup(current->task, fd);
-	s64 at;
+	struct file *file __cleanup(file_cleanup) = fd_lookup(fd);
 
 	if (!file)
 		return -EBADF;
+	if (file->kind != FILE_OBJECT)
+		return -ENODEV;
 	if (!(flags & VMA_SHARED) || file_writable(file))
 		flags |= VMA_MAYWRITE;
-	if (file->kind != FILE_OBJECT)
-		at = -ENODEV;
-	else if ((flags & VMA_WRITE) && !(flags & VMA_MAYWRITE))
-		at = -EACCES;
-	else
-		at = mm_map(current->mm, addr, len, flags, file->object, offset / PAGE_SIZE, file,
-			    fixed);
-	file_put(file);
-	return at;
+	if ((flags & VMA_WRITE) && !(flags & VMA_MAYWRITE))
+		return -EACCES;
+	return mm_map(current->mm, addr, len, flags, file->object, offset / PAGE_SIZE, file, fixed);
 }
 
 static s64 map_anonymous(u64 addr, u64 len, u32 flags, bool fixed)
@@ -51,8 +46,7 @@ static s64 map_anonymous(u64 addr, u64 len, u32 flags, bool fixed)
 			return -ENOMEM;
 	}
 	at = mm_map(current->mm, addr, len, flags, object, 0, NULL, fixed);
-	if (object)
-		object_put(object);
+	object_put(object);
 	return at;
 }
 
@@ -101,29 +95,17 @@ s64 sys_mlockall(u64 flags)
 
 /* ---- Memory objects, by handle ------------------------------------------------------------------ */
 
-/* The object with a reference, or NULL and an error. */
-static struct vm_object *lookup_object(u64 handle, s64 *err)
-{
-	struct cap cap;
-
-	*err = handle_lookup(current->task, handle, CAP_OBJECT, &cap);
-	return *err ? NULL : cap.ptr;
-}
-
 s64 sys_object_create(u64 endpoint, u64 cookie, u64 size)
 {
-	struct vm_object *object;
-	struct cap pager;
+	struct cap pager __cleanup(cap_cleanup) = {0};
 	s64 err = handle_lookup(current->task, endpoint, CAP_ENDPOINT, &pager);
+	struct vm_object *object;
 
 	if (err)
 		return err;
-	if ((s64)size < 0) {
-		cap_put(pager);
+	if ((s64)size < 0)
 		return -EINVAL;
-	}
 	object = object_create(OBJECT_PAGED, pager.ptr, cookie, size);
-	cap_put(pager);
 	if (!object)
 		return -ENOMEM;
 	return handle_install(current->task, (struct cap){CAP_OBJECT, 0, object, 0});
@@ -131,49 +113,41 @@ s64 sys_object_create(u64 endpoint, u64 cookie, u64 size)
 
 s64 sys_object_map(u64 handle, u64 len, u64 prot, u64 offset)
 {
-	struct vm_object *object;
-	s64 at;
+	struct cap cap __cleanup(cap_cleanup) = {0};
+	s64 err = handle_lookup(current->task, handle, CAP_OBJECT, &cap);
+	struct vm_object *object = cap.ptr;
 
+	if (err)
+		return err;
 	if (!IS_ALIGNED(offset, PAGE_SIZE) || (prot & ~(u64)VMA_PROT))
 		return -EINVAL;
-	object = lookup_object(handle, &at);
-	if (!object)
-		return at;
 	if (object->kind == OBJECT_BOOT && (prot & VMA_WRITE))
-		at = -EACCES;
-	else
-		at = mm_map(current->mm, 0, len, (u32)prot | VMA_SHARED, object,
-			    offset / PAGE_SIZE, NULL, false);
-	object_put(object);
-	return at;
+		return -EACCES;
+	return mm_map(current->mm, 0, len, (u32)prot | VMA_SHARED, object, offset / PAGE_SIZE, NULL,
+		      false);
 }
 
 /* Only the pager of an object may say how long it is. */
 s64 sys_object_resize(u64 handle, u64 size)
 {
-	s64 err;
-	struct vm_object *object = lookup_object(handle, &err);
+	struct cap cap __cleanup(cap_cleanup) = {0};
+	s64 err = handle_lookup(current->task, handle, CAP_OBJECT, &cap);
+	struct vm_object *object = cap.ptr;
 
-	if (!object)
+	if (err)
 		return err;
 	if (object->kind != OBJECT_PAGED || object->pager->owner != current->task)
-		err = -EPERM;
-	else if ((s64)size < 0)
-		err = -EINVAL;
-	else
-		object_resize(object, size);
-	object_put(object);
-	return err;
+		return -EPERM;
+	if ((s64)size < 0)
+		return -EINVAL;
+	object_resize(object, size);
+	return 0;
 }
 
 s64 sys_object_size(u64 handle)
 {
-	s64 size;
-	struct vm_object *object = lookup_object(handle, &size);
+	struct cap cap __cleanup(cap_cleanup) = {0};
+	s64 err = handle_lookup(current->task, handle, CAP_OBJECT, &cap);
 
-	if (!object)
-		return size;
-	size = (s64)READ_ONCE(object->size);
-	object_put(object);
-	return size;
+	return err ? err : (s64)READ_ONCE(((struct vm_object *)cap.ptr)->size);
 }

@@ -126,7 +126,7 @@ KTEST(a_kill_wakes_a_killable_sleeper)
 	interrupted = 0;
 	thread_start(t);
 	sleep_until(clock_ns() + 5 * NSEC_PER_MSEC);
-	thread_kill(t, 9);
+	thread_kill(t);
 	KT_WAIT_FOR(READ_ONCE(interrupted));
 	KT_EXPECT(interrupted == 2);
 }
