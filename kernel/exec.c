@@ -28,7 +28,7 @@
 
 int exec_args_alloc(struct exec_args *args)
 {
-	*args = (struct exec_args){.strings = kpage_alloc(EXEC_STRINGS_ORDER)};
+	args->strings = kpage_alloc(EXEC_STRINGS_ORDER);
 	return args->strings ? 0 : -ENOMEM;
 }
 
@@ -36,7 +36,6 @@ void exec_args_free(struct exec_args *args)
 {
 	if (args->strings)
 		kpage_free(args->strings, EXEC_STRINGS_ORDER);
-	args->strings = NULL;
 }
 
 static int count_string(struct exec_args *args, size_t len, bool env)
@@ -86,41 +85,36 @@ static int add_user_strings(struct exec_args *args, u64 vector, bool env)
 
 /* ---- Segments --------------------------------------------------------------------------------------- */
 
+static int map_fixed(struct mm *mm, u64 start, u64 end, u32 flags, struct vm_object *object,
+		     u64 pgoff, struct file *file)
+{
+	s64 at = start < end ? mm_map(mm, start, end - start, flags, object, pgoff, file, true) : 0;
+
+	return at < 0 ? (int)at : 0;
+}
+
 static int map_segment(struct mm *mm, const struct elf_segment *s, struct vm_object *object,
 		       struct file *file)
 {
-	u64 start = ALIGN_DOWN(s->vaddr, PAGE_SIZE);
-	u64 file_end = ALIGN_UP(s->vaddr + s->filesz, PAGE_SIZE);
-	u64 end = ALIGN_UP(s->vaddr + s->memsz, PAGE_SIZE);
+	u64 start = ALIGN_DOWN(s->vaddr, PAGE_SIZE), end = ALIGN_UP(s->vaddr + s->memsz, PAGE_SIZE);
+	u64 file_end = s->filesz ? ALIGN_UP(s->vaddr + s->filesz, PAGE_SIZE) : start;
 	u32 flags = s->prot | VMA_MAYWRITE;
-	s64 at = 0;
+	int err = map_fixed(mm, start, file_end, flags, object, s->offset / PAGE_SIZE, file);
 
-	if (!s->filesz)
-		file_end = start;
-	if (file_end > start)
-		at = mm_map(mm, start, file_end - start, flags, object, s->offset / PAGE_SIZE, file,
-			    true);
-	if (at >= 0 && end > file_end)
-		at = mm_map(mm, file_end, end - file_end, flags, NULL, 0, NULL, true);
-	return at < 0 ? (int)at : 0;
+	return err ? err : map_fixed(mm, file_end, end, flags, NULL, 0, NULL);
 }
 
 static int map_program(struct mm *mm, const struct elf_info *info, struct vm_object *object,
 		       struct file *file)
 {
-	s64 at;
+	int err = 0;
 	u32 i;
-	int err;
 
-	for (i = 0; i < info->nr_segments; i++) {
+	for (i = 0; i < info->nr_segments && !err; i++)
 		err = map_segment(mm, &info->segments[i], object, file);
-		if (err)
-			return err;
-	}
 	mm->brk_start = mm->brk = info->end;
-	at = mm_map(mm, STACK_TOP - STACK_SIZE, STACK_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE,
-		    NULL, 0, NULL, true);
-	return at < 0 ? (int)at : 0;
+	return err ? err : map_fixed(mm, STACK_TOP - STACK_SIZE, STACK_TOP,
+				     VMA_READ | VMA_WRITE | VMA_MAYWRITE, NULL, 0, NULL);
 }
 
 /* The last page of a segment's file part may hold other bytes of the file: they must read as 0. */
@@ -160,35 +154,29 @@ static int build_stack(const struct elf_info *info, const struct exec_args *args
 	};
 	u64 seed[2] = {rdtsc() * 0x9e3779b97f4a7c15ull, rdtsc()};
 	u64 *vector = kpage_alloc(0);
-	u32 n = 0, i, at = 0, bytes;
-	int err;
+	u32 n = 0, i, at = 0;
+	int err = 0;
 
 	if (!vector)
 		return -ENOMEM;
 	vector[n++] = args->argc;
 	for (i = 0; i < args->argc + args->envc; i++) {
-		if (i == args->argc)
-			vector[n++] = 0;
+		n += i == args->argc; /* the 0 between argv and envp; the page comes zeroed */
 		vector[n++] = strings + at;
 		at += (u32)strlen(args->strings + at) + 1;
 	}
-	if (!args->envc)
-		vector[n++] = 0;
-	vector[n++] = 0;
-	bytes = n * 8 + (u32)sizeof(aux);
-	*rsp = ALIGN_DOWN(random - bytes, 16ul);
-	err = copy_to_user(strings, args->strings, args->used);
-	if (!err)
-		err = copy_to_user(random, seed, sizeof(seed));
-	if (!err)
-		err = copy_to_user(*rsp, vector, n * 8);
-	if (!err)
-		err = copy_to_user(*rsp + n * 8, aux, sizeof(aux));
+	n += args->envc ? 1 : 2;
+	memcpy(vector + n, aux, sizeof(aux));
+	n += 2 * NR_AUX;
+	*rsp = ALIGN_DOWN(random - n * 8, 16ul);
+	if (copy_to_user(strings, args->strings, args->used) ||
+	    copy_to_user(random, seed, sizeof(seed)) || copy_to_user(*rsp, vector, n * 8))
+		err = -EFAULT;
 	kpage_free(vector, 0);
 	return err;
 }
 
-_Static_assert((MAX_ARGS + 3) * 8 <= PAGE_SIZE, "the vectors fit a page");
+_Static_assert((MAX_ARGS + 3 + 2 * NR_AUX) * 8 <= PAGE_SIZE, "the vectors fit a page");
 
 /* ---- Exec ---------------------------------------------------------------------------------------------- */
 
@@ -233,8 +221,7 @@ static void use_mm(struct task *task, struct mm *mm)
 
 	task->mm = mm;
 	mm_switch_current(mm);
-	if (old)
-		mm_put(old);
+	mm_put(old);
 }
 
 static const char *base_name(const char *path)
@@ -287,27 +274,24 @@ int exec_object(struct vm_object *object, struct file *file, const char *name,
 /* path, argv, envp */
 s64 sys_execve(struct trap_frame *tf)
 {
+	struct file *file __cleanup(file_cleanup) = NULL;
+	struct exec_args args __cleanup(exec_args_free) = {0};
 	char path[PATH_LIMIT];
 	s64 len = strncpy_from_user(path, tf->rdi, sizeof(path));
-	struct exec_args args;
-	struct file *file;
 	int err;
 
 	if (len < 0)
 		return len;
 	err = exec_args_alloc(&args);
-	if (err)
-		return err;
-	err = add_user_strings(&args, tf->rsi, false);
+	if (!err)
+		err = add_user_strings(&args, tf->rsi, false);
 	if (!err)
 		err = add_user_strings(&args, tf->rdx, true);
-	file = err ? NULL : file_open(current->task->fs, path, 0, 0, &err);
-	if (file && file->kind == FILE_OBJECT)
-		err = exec_object(file->object, file, path, &args, tf);
-	else if (file)
-		err = -EACCES;
-	if (file)
-		file_put(file);
-	exec_args_free(&args);
-	return err;
+	if (!err)
+		file = file_open(current->task->fs, path, 0, 0, &err);
+	if (err)
+		return err;
+	if (file->kind != FILE_OBJECT)
+		return -EACCES;
+	return exec_object(file->object, file, path, &args, tf);
 }

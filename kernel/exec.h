@@ -18,7 +18,7 @@ struct exec_args {
 	u32 argc, envc; /* argv strings first */
 };
 
-int exec_args_alloc(struct exec_args *args);
+int exec_args_alloc(struct exec_args *args); /* args zeroed before; -ENOMEM */
 void exec_args_free(struct exec_args *args);
 /* Append one string; -E2BIG. Arguments before environment. */
 int exec_args_add(struct exec_args *args, const char *string, bool env);

@@ -55,14 +55,19 @@ static void fill_memory(struct info_system *info)
 	info->watermark_high = watermarks.high;
 }
 
+/* Give a program the answer: its size, -EINVAL when the buffer is too small, or -EFAULT. */
+static s64 answer(u64 buf, u64 size, const void *info, size_t bytes)
+{
+	if (size < bytes)
+		return -EINVAL;
+	return copy_to_user(buf, info, bytes) ? -EFAULT : (s64)bytes;
+}
+
 static s64 info_system(u64 buf, u64 size)
 {
-	struct info_system *info;
-	s64 err;
+	struct info_system *info = kzalloc(sizeof(*info));
+	s64 bytes;
 
-	if (size < sizeof(*info))
-		return -EINVAL;
-	info = kzalloc(sizeof(*info));
 	if (!info)
 		return -ENOMEM;
 	info->cpus_present = nr_cpus_present;
@@ -77,22 +82,22 @@ static s64 info_system(u64 buf, u64 size)
 	strlcpy(info->apic_mode, lapic_mode(), sizeof(info->apic_mode));
 	(void)cmdline_get("run", info->boot_command, sizeof(info->boot_command));
 	strlcpy(info->cmdline, cmdline_text(), sizeof(info->cmdline));
-	err = copy_to_user(buf, info, sizeof(*info));
+	bytes = answer(buf, size, info, sizeof(*info));
 	kfree(info);
-	return err ? err : (s64)sizeof(*info);
+	return bytes;
 }
 
 static s64 info_cpus(u64 buf, u64 size)
 {
 	u64 done = 0;
 	unsigned cpu;
+	s64 n;
 
 	for_each_online_cpu(cpu) {
-		if (size - done < sizeof(struct info_cpu))
-			return -EINVAL;
-		if (copy_to_user(buf + done, &cpus[cpu].stat, sizeof(struct info_cpu)))
-			return -EFAULT;
-		done += sizeof(struct info_cpu);
+		n = answer(buf + done, size - done, &cpus[cpu].stat, sizeof(cpus[cpu].stat));
+		if (n < 0)
+			return n;
+		done += (u64)n;
 	}
 	return (s64)done;
 }
@@ -146,9 +151,7 @@ static s64 info_tasks(u64 buf, u64 size)
 		return -ENOMEM;
 	list.max = (u32)(MIN(size, PAGE_SIZE << TASKS_ORDER) / sizeof(struct info_task));
 	for_each_task(add_task, &list);
-	bytes = (s64)(list.nr * sizeof(struct info_task));
-	if (copy_to_user(buf, list.entries, (size_t)bytes))
-		bytes = -EFAULT;
+	bytes = answer(buf, size, list.entries, list.nr * sizeof(struct info_task));
 	kpage_free(list.entries, TASKS_ORDER);
 	return bytes;
 }
@@ -159,11 +162,9 @@ static s64 info_vmstat(u64 buf, u64 size)
 	unsigned event;
 
 	_Static_assert(sizeof(sums) == sizeof(struct info_vmstat), "one word per event");
-	if (size < sizeof(sums))
-		return -EINVAL;
 	for (event = 0; event < NR_VM_EVENTS; event++)
 		sums[event] = vm_event_sum(event);
-	return copy_to_user(buf, sums, sizeof(sums)) ? -EFAULT : (s64)sizeof(sums);
+	return answer(buf, size, sums, sizeof(sums));
 }
 
 s64 sys_info(u64 kind, u64 buf, u64 size)

@@ -33,9 +33,6 @@
 #define ARCHIVE       "initrd.tar"
 #define FIRST_PROGRAM "/bin/monitor"
 
-static struct vm_object *fs_program;
-static struct endpoint *fs_service; /* what the file server receives on */
-
 /* An object that shows a boot module's own frames. They were never the allocator's. */
 static struct vm_object *module_object(const char *name)
 {
@@ -64,23 +61,11 @@ static struct vm_object *module_object(const char *name)
 	return object;
 }
 
-static void give_console(struct task *task)
-{
-	int i;
-
-	for (i = 0; i < 3; i++) {
-		struct file *file = file_open_console();
-
-		if (!file || fd_install(task, file) != i)
-			panic("no memory for the console of %s", task->name);
-	}
-}
-
 /* Runs in a new task's thread: becomes the program and leaves the kernel. */
 static void become_program(struct vm_object *object, struct file *file, const char *name)
 {
 	struct trap_frame *tf = thread_user_frame(current);
-	struct exec_args args;
+	struct exec_args args = {0};
 	int err = exec_args_alloc(&args);
 
 	if (!err)
@@ -90,38 +75,41 @@ static void become_program(struct vm_object *object, struct file *file, const ch
 	if (err)
 		panic("%s cannot be started (error %d)", name, -err);
 	exec_args_free(&args);
-	if (file)
-		file_put(file);
+	file_put(file);
 	return_to_user(tf);
 }
 
-static void run_file_server(void *arg)
+static void run_file_server(void *program)
 {
-	(void)arg;
-	become_program(fs_program, NULL, FILE_SERVER);
+	become_program(program, NULL, FILE_SERVER);
 }
 
-static void run_first_program(void *arg)
+static void run_first_program(void *fs)
 {
-	struct file *file;
 	int err;
+	struct file *file = file_open(fs, FIRST_PROGRAM, 0, 0, &err);
 
-	(void)arg;
-	file = file_open(current->task->fs, FIRST_PROGRAM, 0, 0, &err);
 	if (!file || file->kind != FILE_OBJECT)
 		panic("%s cannot be opened (error %d): is it in the boot archive?", FIRST_PROGRAM,
 		      -err);
 	become_program(file->object, file, FIRST_PROGRAM);
 }
 
-static struct task *create_task(const char *name, void (*fn)(void *), u8 prio)
+/* A task whose thread will run fn(arg); a server if it has that priority. */
+static struct task *create_task(const char *name, void (*fn)(void *), void *arg, u8 prio)
 {
 	struct task *task = task_create(name, NULL, NULL);
-	struct thread *t = task ? thread_create(name, fn, NULL, prio, task, NULL) : NULL;
+	struct thread *t = task ? thread_create(name, fn, arg, prio, task, NULL) : NULL;
+	int i;
 
 	if (!t)
 		panic("no memory for %s: give the machine more", name);
-	give_console(task);
+	for (i = 0; i < 3; i++) {
+		struct file *console = file_open_console();
+
+		if (!console || fd_install(task, console) != i)
+			panic("no memory for the console of %s", name);
+	}
 	task->server = prio == PRIO_SERVER;
 	task->protected = true;
 	task_attach_thread(task, t);
@@ -133,29 +121,27 @@ static void start_task(struct task *task)
 	thread_start(list_first(&task->threads, struct thread, task_node));
 }
 
-static void start_file_server(void)
+/* The endpoint that the file server receives on. */
+static struct endpoint *start_file_server(void)
 {
-	struct task *task = create_task(FILE_SERVER, run_file_server, PRIO_SERVER);
+	struct task *task = create_task(FILE_SERVER, run_file_server, module_object(FILE_SERVER),
+					PRIO_SERVER);
+	struct cap archive = {CAP_OBJECT, 0, module_object(ARCHIVE), 0};
+	struct cap service = {CAP_ENDPOINT, CAP_RECEIVE, endpoint_create(task), 0};
 
-	fs_program = module_object(FILE_SERVER);
-	fs_service = endpoint_create(task);
-	if (!fs_service)
-		panic("no memory for the file server's endpoint");
-	endpoint_get(fs_service);
-	if (handle_install(task, (struct cap){CAP_ENDPOINT, CAP_RECEIVE, fs_service, 0}) !=
-		    BOOT_HANDLE_SERVICE ||
-	    handle_install(task, (struct cap){CAP_OBJECT, 0, module_object(ARCHIVE), 0}) !=
-		    BOOT_HANDLE_ARCHIVE)
+	if (!service.ptr || handle_install(task, service) != BOOT_HANDLE_SERVICE ||
+	    handle_install(task, archive) != BOOT_HANDLE_ARCHIVE)
 		panic("the file server's handles are not where it looks for them");
 	start_task(task);
+	return endpoint_get(service.ptr);
 }
 
-static void start_first_program(void)
+static void start_first_program(struct endpoint *fs)
 {
-	struct task *task = create_task("monitor", run_first_program, PRIO_USER + 1);
+	struct task *task = create_task("monitor", run_first_program, fs, PRIO_USER + 1);
 
 	task->privileged = true;
-	task->fs = fs_service;
+	task->fs = fs;
 	start_task(task);
 }
 
@@ -174,8 +160,7 @@ static void init_thread(void *arg)
 	oom_init();
 	if (cmdline_has("ktest"))
 		exit_machine(ktest_run_all() ? EXIT_FAIL : EXIT_PASS);
-	start_file_server();
-	start_first_program();
+	start_first_program(start_file_server());
 	thread_exit();
 }
 

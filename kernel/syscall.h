@@ -1,79 +1,86 @@
 /*
- * syscall.h - the system calls, by the part of the kernel that serves them.
+ * syscall.h - the system calls: numbers, arguments and functions.
  *
  * All take their arguments as registers hold them and return a value >= 0 or a negative errno.
- * Linux's calls have Linux's meaning (section 2 of the manual); ours are described in abi.h.
- * Context of all: the calling thread, interrupts on, may sleep.
+ * Linux's calls have Linux's numbers and meaning (section 2 of the manual); ours are described in
+ * abi.h. Context of all: the calling thread, interrupts on, may sleep. In order: kernel/file.c,
+ * mm/sys_mm.c, fork.c and exec.c, sys_task.c, futex.c; then ipc_user.c, handle.c, mm/sys_mm.c, info.c.
  */
 #pragma once
 
+#include "user/abi.h"
 #include "kernel/types.h"
 
 struct trap_frame;
 
+/* X(number, arguments, name): sys_name takes that many u64; F instead: all registers. */
+#define LINUX_SYSCALLS(X)                                                                          \
+	X(0, 3, read)                  /* fd, buf, len */                                          \
+	X(1, 3, write)                 /* fd, buf, len */                                          \
+	X(2, 3, open)                  /* path, flags, mode */                                     \
+	X(3, 1, close)                 /* fd */                                                    \
+	X(5, 2, fstat)                 /* fd, buf */                                               \
+	X(8, 3, lseek)                 /* fd, offset, whence */                                    \
+	X(16, 3, ioctl)                /* fd, request, arg */                                      \
+	X(20, 3, writev)               /* fd, iov, count */                                        \
+	X(77, 2, ftruncate)            /* fd, size */                                              \
+	X(87, 1, unlink)               /* path */                                                  \
+	X(257, 4, openat)              /* dir, path, flags, mode */                                \
+	X(9, 6, mmap)                  /* addr, len, prot, flags, fd, offset */                    \
+	X(10, 3, mprotect)             /* addr, len, prot */                                       \
+	X(11, 2, munmap)               /* addr, len */                                             \
+	X(12, 1, brk)                  /* brk */                                                   \
+	X(28, 3, madvise)              /* addr, len, advice */                                     \
+	X(151, 1, mlockall)            /* flags */                                                 \
+	X(56, F, clone)                /* flags, stack, parent_tid, child_tid, tls */              \
+	X(57, F, fork)                                                                             \
+	X(59, F, execve)               /* path, argv, envp */                                      \
+	X(14, 3, rt_sigprocmask)       /* how, set, old */                                         \
+	X(24, 0, sched_yield)                                                                      \
+	X(35, 1, nanosleep)            /* request */                                               \
+	X(39, 0, getpid)                                                                           \
+	X(60, 1, exit)                 /* status */                                                \
+	X(61, 3, wait4)                /* pid, status, options */                                  \
+	X(62, 2, kill)                 /* pid, signal */                                           \
+	X(110, 0, getppid)                                                                         \
+	X(158, 2, arch_prctl)          /* op, addr */                                              \
+	X(186, 0, gettid)                                                                          \
+	X(203, 3, sched_setaffinity)   /* pid, size, mask */                                       \
+	X(204, 3, sched_getaffinity)   /* pid, size, mask */                                       \
+	X(218, 1, set_tid_address)     /* addr */                                                  \
+	X(228, 2, clock_gettime)       /* clock, buf */                                            \
+	X(230, 3, clock_nanosleep)     /* clock, flags, request */                                 \
+	X(231, 1, exit_group)          /* status */                                                \
+	X(202, 4, futex)               /* addr, op, value, timeout */
+
+/* The same for our own. */
+#define NATIVE_SYSCALLS(X)                                                                         \
+	X(SYS_endpoint_create, 0, endpoint_create)                                                 \
+	X(SYS_handle_mint, 2, handle_mint)                                                         \
+	X(SYS_ipc_call, 2, ipc_call)                                                               \
+	X(SYS_ipc_recv, 2, ipc_recv)                                                               \
+	X(SYS_ipc_reply, 1, ipc_reply)                                                             \
+	X(SYS_ipc_reply_recv, 2, ipc_reply_recv)                                                   \
+	X(SYS_handle_close, 1, handle_close)                                                       \
+	X(SYS_object_create, 3, object_create)                                                     \
+	X(SYS_object_map, 4, object_map)                                                           \
+	X(SYS_object_resize, 2, object_resize)                                                     \
+	X(SYS_object_size, 1, object_size)                                                         \
+	X(SYS_info, 3, info)                                                                       \
+	X(SYS_control, 3, control)
+
+#define SYSCALL_ARGS_0 void
+#define SYSCALL_ARGS_1 u64
+#define SYSCALL_ARGS_2 u64, u64
+#define SYSCALL_ARGS_3 u64, u64, u64
+#define SYSCALL_ARGS_4 u64, u64, u64, u64
+#define SYSCALL_ARGS_6 u64, u64, u64, u64, u64, u64
+#define SYSCALL_ARGS_F struct trap_frame *
+
+#define X(number, args, name) s64 sys_##name(SYSCALL_ARGS_##args);
+LINUX_SYSCALLS(X)
+NATIVE_SYSCALLS(X)
+#undef X
+
 /* A struct timespec in user memory, in nanoseconds. -EFAULT or -EINVAL. */
 int get_user_timespec(u64 *ns, u64 addr);
-
-/* mm/sys_mm.c */
-s64 sys_mmap(u64 addr, u64 len, u64 prot, u64 flags, u64 fd, u64 offset);
-s64 sys_munmap(u64 addr, u64 len);
-s64 sys_mprotect(u64 addr, u64 len, u64 prot);
-s64 sys_madvise(u64 addr, u64 len, u64 advice);
-s64 sys_brk(u64 brk);
-s64 sys_mlockall(u64 flags);
-s64 sys_object_create(u64 pager, u64 cookie, u64 size);
-s64 sys_object_map(u64 handle, u64 len, u64 prot, u64 offset);
-s64 sys_object_resize(u64 handle, u64 size);
-s64 sys_object_size(u64 handle);
-
-/* kernel/file.c */
-s64 sys_open(u64 path, u64 flags, u64 mode);
-s64 sys_openat(u64 dir, u64 path, u64 flags, u64 mode);
-s64 sys_close(u64 fd);
-s64 sys_read(u64 fd, u64 buf, u64 len);
-s64 sys_write(u64 fd, u64 buf, u64 len);
-s64 sys_writev(u64 fd, u64 iov, u64 count);
-s64 sys_lseek(u64 fd, u64 offset, u64 whence);
-s64 sys_fstat(u64 fd, u64 buf);
-s64 sys_ioctl(u64 fd, u64 request, u64 arg);
-s64 sys_ftruncate(u64 fd, u64 size);
-s64 sys_unlink(u64 path);
-
-/* kernel/fork.c, kernel/exec.c */
-s64 sys_clone(struct trap_frame *tf);
-s64 sys_fork(struct trap_frame *tf);
-s64 sys_execve(struct trap_frame *tf);
-
-/* kernel/sys_task.c */
-s64 sys_exit(u64 status);
-s64 sys_exit_group(u64 status);
-s64 sys_wait4(u64 pid, u64 status, u64 options);
-s64 sys_kill(u64 pid, u64 signal);
-s64 sys_getpid(void);
-s64 sys_gettid(void);
-s64 sys_getppid(void);
-s64 sys_set_tid_address(u64 addr);
-s64 sys_arch_prctl(u64 op, u64 addr);
-s64 sys_sched_yield(void);
-s64 sys_sched_setaffinity(u64 pid, u64 size, u64 mask);
-s64 sys_sched_getaffinity(u64 pid, u64 size, u64 mask);
-s64 sys_rt_sigprocmask(u64 how, u64 set, u64 old);
-s64 sys_clock_gettime(u64 clock, u64 buf);
-s64 sys_nanosleep(u64 request);
-s64 sys_clock_nanosleep(u64 clock, u64 flags, u64 request);
-
-/* kernel/futex.c */
-s64 sys_futex(u64 addr, u64 op, u64 value, u64 timeout);
-
-/* kernel/ipc_user.c, kernel/handle.c */
-s64 sys_endpoint_create(void);
-s64 sys_handle_close(u64 handle);
-s64 sys_handle_mint(u64 handle, u64 badge);
-s64 sys_ipc_call(u64 handle, u64 msg);
-s64 sys_ipc_recv(u64 handle, u64 msg);
-s64 sys_ipc_reply(u64 msg);
-s64 sys_ipc_reply_recv(u64 handle, u64 msg);
-
-/* kernel/info.c */
-s64 sys_info(u64 kind, u64 buf, u64 size);
-s64 sys_control(u64 op, u64 arg, u64 size);
