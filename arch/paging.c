@@ -16,16 +16,24 @@ u64 kernel_cr3;
 u64 *kernel_pml4;
 u64 nr_table_pages;
 
-static u64 (*boot_alloc_table)(void *arg);
 static u64 mmio_next = MMIO_BASE;
+
+static u64 alloc_frame(void)
+{
+	void *table = kpage_alloc(0);
+
+	return table ? virt_to_phys(table) : 0;
+}
+
+static u64 (*alloc_table)(void) = alloc_frame;
 
 static u64 *table_of(u64 entry)
 {
 	return phys_to_virt(entry & PTE_ADDR);
 }
 
-/* The table of `level` that covers va, allocated on the way if alloc is given. */
-static u64 *walk_to_level(u64 *pml4, u64 va, unsigned level, u64 (*alloc)(void *), void *arg)
+/* The table of `level` that covers va, or NULL: missing, or no memory to allocate it. */
+static u64 *walk_to_level(u64 *pml4, u64 va, unsigned level, bool alloc)
 {
 	u64 *table = pml4;
 	unsigned l;
@@ -34,7 +42,7 @@ static u64 *walk_to_level(u64 *pml4, u64 va, unsigned level, u64 (*alloc)(void *
 		u64 *entry = &table[table_index(va, l)];
 
 		if (!(READ_ONCE(*entry) & PTE_P)) {
-			u64 phys = alloc ? alloc(arg) : 0;
+			u64 phys = alloc ? alloc_table() : 0;
 
 			if (!phys)
 				return NULL;
@@ -47,11 +55,31 @@ static u64 *walk_to_level(u64 *pml4, u64 va, unsigned level, u64 (*alloc)(void *
 	return table;
 }
 
-pte_t *pte_walk(u64 *pml4, u64 va, u64 (*alloc)(void *arg), void *arg)
+pte_t *pte_lookup(u64 *pml4, u64 va)
 {
-	u64 *table = walk_to_level(pml4, va, 0, alloc, arg);
+	u64 *table = walk_to_level(pml4, va, 0, false);
 
 	return table ? &table[table_index(va, 0)] : NULL;
+}
+
+pte_t *pte_alloc(u64 *pml4, u64 va)
+{
+	u64 *table = walk_to_level(pml4, va, 0, true);
+
+	return table ? &table[table_index(va, 0)] : NULL;
+}
+
+pte_t *pte_next(u64 *pml4, u64 *va, u64 end)
+{
+	while (*va < end) {
+		pte_t *pte = pte_lookup(pml4, *va);
+
+		if (pte && (pte_read(pte) & PTE_P))
+			return pte;
+		*va += pte ? PAGE_SIZE : PMD_PAGE_SIZE - *va % PMD_PAGE_SIZE; /* a whole table */
+	}
+	*va = end;
+	return NULL;
 }
 
 u64 *pml4_create(void)
@@ -88,7 +116,7 @@ void map_kernel_range(u64 va, u64 phys, u64 len, u64 bits)
 	while (va < end) {
 		bool large = IS_ALIGNED(va | phys, PMD_PAGE_SIZE) && end - va >= PMD_PAGE_SIZE;
 		unsigned level = large ? 1 : 0;
-		u64 *table = walk_to_level(kernel_pml4, va, level, boot_alloc_table, NULL);
+		u64 *table = walk_to_level(kernel_pml4, va, level, true);
 		u64 step = large ? PMD_PAGE_SIZE : PAGE_SIZE;
 
 		if (!table)
@@ -123,17 +151,17 @@ static bool is_ram(u32 type)
 	return type == BOOT_MEM_AVAILABLE || type == BOOT_MEM_ACPI || type == BOOT_MEM_NVS;
 }
 
-void paging_init(u64 (*alloc_table)(void *arg))
+void paging_init(u64 (*alloc)(void))
 {
+	static const u64 areas[] = {DIRECT_MAP_BASE, VMALLOC_BASE, MMIO_BASE, KERNEL_BASE};
 	u32 i;
 
-	boot_alloc_table = alloc_table;
-	kernel_cr3 = alloc_table(NULL);
+	alloc_table = alloc;
+	kernel_cr3 = alloc();
 	kernel_pml4 = phys_to_virt(kernel_cr3);
-	for (i = PTRS_PER_TABLE / 2; i < PTRS_PER_TABLE; i++)
-		if (i == table_index(DIRECT_MAP_BASE, 3) || i == table_index(VMALLOC_BASE, 3) ||
-		    i == table_index(MMIO_BASE, 3) || i == table_index(KERNEL_BASE, 3))
-			kernel_pml4[i] = alloc_table(NULL) | PTE_TABLE;
+	for (i = 0; i < ARRAY_SIZE(areas); i++)
+		if (!kernel_pml4[table_index(areas[i], 3)])
+			kernel_pml4[table_index(areas[i], 3)] = alloc() | PTE_TABLE;
 	for (i = 0; i < boot_info.nr_mem; i++) {
 		struct boot_mem *m = &boot_info.mem[i];
 
@@ -146,19 +174,7 @@ void paging_init(u64 (*alloc_table)(void *arg))
 	map_segment(__data_start, __kernel_end, KERNEL_RW);
 	write_cr3(kernel_cr3);
 	local_flush_tlb_all();
-}
-
-static u64 alloc_kernel_table(void *arg)
-{
-	void *table = kpage_alloc(0);
-
-	(void)arg;
-	return table ? virt_to_phys(table) : 0;
-}
-
-pte_t *vmalloc_pte(u64 va)
-{
-	return pte_walk(kernel_pml4, va, alloc_kernel_table, NULL);
+	alloc_table = alloc_frame;
 }
 
 void *ioremap(u64 phys, size_t len)
@@ -166,7 +182,6 @@ void *ioremap(u64 phys, size_t len)
 	u64 start = ALIGN_DOWN(phys, PAGE_SIZE), end = ALIGN_UP(phys + len, PAGE_SIZE);
 	u64 va = mmio_next;
 
-	boot_alloc_table = alloc_kernel_table;
 	map_kernel_range(va, start, end - start, DEVICE_RW);
 	mmio_next += end - start + PAGE_SIZE; /* a hole after each */
 	return (void *)(va + (phys - start));

@@ -62,15 +62,14 @@ static inline void pte_set(pte_t *pte, pte_t value)
 }
 
 /*
- * The PT entry for va, or NULL when a table on the way is missing. alloc: called for each missing
- * table, returns a zeroed page's physical address or 0. Tables never go away under the caller as
- * long as it keeps the address space alive. The caller's lock protects the entry itself.
+ * The PT entry for va, or NULL when a table on the way is missing. Tables never go away under the
+ * caller as long as it keeps the address space alive. The caller's lock protects the entry itself.
  */
-pte_t *pte_walk(u64 *pml4, u64 va, u64 (*alloc)(void *arg), void *arg);
-static inline pte_t *pte_lookup(u64 *pml4, u64 va)
-{
-	return pte_walk(pml4, va, NULL, NULL);
-}
+pte_t *pte_lookup(u64 *pml4, u64 va);
+/* The same with missing tables allocated; NULL when memory is short. May sleep. */
+pte_t *pte_alloc(u64 *pml4, u64 va);
+/* The first present entry of [*va, end), *va moved to its address; NULL, *va at end: none. */
+pte_t *pte_next(u64 *pml4, u64 *va, u64 end);
 
 /* A new PML4 sharing the kernel's half; NULL when memory is short. */
 u64 *pml4_create(void);
@@ -82,12 +81,13 @@ extern u64 nr_table_pages; /* all page tables' pages */
 extern u64 kernel_cr3;   /* physical address of the kernel's own PML4 */
 extern u64 *kernel_pml4;
 
-/* Build the kernel's page tables with W^X segments and load them. Boot only. */
-void paging_init(u64 (*alloc_table)(void *arg));
+/*
+ * Build the kernel's page tables with W^X segments and load them. alloc: the boot allocator, for
+ * the physical address of a zeroed page. Boot only.
+ */
+void paging_init(u64 (*alloc)(void));
 /* Map [va, va+len) to phys with 4 KiB or, where everything is aligned, 2 MiB pages. Boot only. */
 void map_kernel_range(u64 va, u64 phys, u64 len, u64 bits);
-/* A PT entry of the vmalloc area, tables allocated; NULL when memory is short. May sleep. */
-pte_t *vmalloc_pte(u64 va);
 
 /* Device registers, uncached; never unmapped. Boot only. */
 void *ioremap(u64 phys, size_t len);

@@ -30,4 +30,4 @@ static inline void mutex_guard_give_back(struct mutex **mutex)
 }
 
 /* Hold the mutex to the end of this block (guard.h). */
-#define mutex_guard(mutex) GUARD(struct mutex *, mutex_guard_take, mutex_guard_give_back, mutex)
+#define mutex_guard(lock) GUARD(struct mutex *, mutex_guard_take, mutex_guard_give_back, lock)

@@ -37,19 +37,6 @@ struct fault {
 
 #define RETRY 1 /* mmap_lock was released: look everything up again */
 
-static u64 alloc_table(void *arg)
-{
-	struct page *page = alloc_pages(0, GFP_KERNEL | GFP_ZERO);
-
-	(void)arg;
-	return page ? page_to_phys(page) : 0;
-}
-
-u64 *mm_pte_alloc(struct mm *mm, u64 addr)
-{
-	return pte_walk(mm->pml4, addr, alloc_table, NULL);
-}
-
 static u64 pte_bits(const struct vm_area *vma, bool writable)
 {
 	u64 bits = PTE_P | PTE_U | PTE_A;
@@ -81,9 +68,8 @@ static struct page *new_anon_page(struct fault *f, u32 gfp)
 
 	if (!page)
 		return NULL;
-	page->object = vma->anon;
+	page->object = object_get(vma->anon);
 	page->index = vma->anon_pgoff + ((f->addr - vma->start) >> PAGE_SHIFT);
-	object_get(vma->anon);
 	page_set(page, PG_anon | PG_uptodate);
 	if (vma->flags & VMA_LOCKED)
 		page_set(page, PG_unevictable);
@@ -202,10 +188,9 @@ static void drop_held(struct fault *f)
 /* Without mmap_lock: a pager may take its time. */
 static int fetch_page(struct fault *f, u64 index)
 {
-	struct vm_object *object = f->vma->object;
+	struct vm_object *object = object_get(f->vma->object);
 	int err;
 
-	object_get(object);
 	mutex_unlock(&f->mm->mmap_lock);
 	err = object_get_page(object, index, &f->held);
 	mutex_lock(&f->mm->mmap_lock);
@@ -221,14 +206,12 @@ static int fetch_page(struct fault *f, u64 index)
 /* The up-to-date page with a reference for the caller, or NULL: fetch it first. */
 static struct page *find_page(struct fault *f, u64 index)
 {
-	struct page *page = NULL;
+	struct page *page = f->held;
 
-	if (f->held && f->held_object == f->vma->object && f->held_index == index) {
-		page = f->held;
+	if (page && f->held_object == f->vma->object && f->held_index == index)
 		get_page(page);
-	} else {
+	else
 		page = page_cache_find(f->vma->object, index);
-	}
 	if (page && !page_test(page, PG_uptodate)) {
 		put_page(page);
 		page = NULL;
@@ -243,17 +226,14 @@ static struct page *find_page(struct fault *f, u64 index)
 static int map_object_page(struct fault *f, struct page *page, u64 index)
 {
 	struct vm_object *object = f->vma->object;
-	int err = 0;
 
-	spin_lock(&f->mm->ptl);
+	spin_guard(&f->mm->ptl);
 	if (index >= object_nr_pages(object))
-		err = -ENXIO;
-	else if (READ_ONCE(page->object) != object)
-		err = RETRY;
-	else
-		map_page(f, page, f->vma->flags & VMA_SHARED);
-	spin_unlock(&f->mm->ptl);
-	return err;
+		return -ENXIO;
+	if (READ_ONCE(page->object) != object)
+		return RETRY;
+	map_page(f, page, f->vma->flags & VMA_SHARED);
+	return 0;
 }
 
 static int fault_object(struct fault *f)
@@ -295,7 +275,7 @@ static int fault_once(struct fault *f)
 	f->vma = find_vma(f->mm, f->addr);
 	if (!f->vma || !access_allowed(f->vma, f->access))
 		return -EFAULT;
-	f->pte = mm_pte_alloc(f->mm, f->addr);
+	f->pte = pte_alloc(f->mm->pml4, f->addr);
 	if (!f->pte)
 		return no_memory();
 	pte = pte_read(f->pte);
@@ -344,21 +324,17 @@ int mm_populate(struct mm *mm, u64 start, u64 end)
 int mm_futex_key(struct mm *mm, u64 addr, struct futex_key *key)
 {
 	struct vm_area *vma;
-	int err = 0;
 
-	mutex_lock(&mm->mmap_lock);
+	mutex_guard(&mm->mmap_lock);
 	vma = find_vma(mm, addr);
-	if (!vma) {
-		err = -EFAULT;
-	} else if (vma->flags & VMA_SHARED) {
+	if (!vma)
+		return -EFAULT;
+	*key = (struct futex_key){(u64)mm, addr};
+	if (vma->flags & VMA_SHARED) {
 		key->space = (u64)vma->object;
 		key->offset = (object_index(vma, addr) << PAGE_SHIFT) + addr % PAGE_SIZE;
-	} else {
-		key->space = (u64)mm;
-		key->offset = addr;
 	}
-	mutex_unlock(&mm->mmap_lock);
-	return err;
+	return 0;
 }
 
 /* ---- From the trap ---------------------------------------------------------------------------- */
@@ -414,20 +390,17 @@ static bool is_user_copy(const struct trap_frame *tf, u64 addr)
 bool do_page_fault(struct trap_frame *tf, u64 addr)
 {
 	struct mm *mm = current->mm;
-	int err = -EFAULT;
+	int err;
 
 	count_vm_event(pgfault);
 	this_cpu_add64(stat.page_faults, 1);
 	if (tf->error & PF_RSVD)
 		return false;
-	if (trap_from_user(tf)) {
-		if (addr < USER_END)
-			err = handle_mm_fault(mm, addr, fault_access(tf));
-		if (err)
-			report_user_fault(tf, addr, err);
-		return true;
-	}
-	if (!mm || !is_user_copy(tf, addr))
-		return false;
-	return handle_mm_fault(mm, addr, fault_access(tf)) == 0;
+	if (!trap_from_user(tf))
+		return mm && is_user_copy(tf, addr) &&
+		       handle_mm_fault(mm, addr, fault_access(tf)) == 0;
+	err = handle_mm_fault(mm, addr, fault_access(tf));
+	if (err)
+		report_user_fault(tf, addr, err);
+	return true;
 }

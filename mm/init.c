@@ -103,9 +103,8 @@ static u64 bump_alloc(u64 bytes)
 	return at;
 }
 
-static u64 bump_table(void *arg)
+static u64 bump_table(void)
 {
-	(void)arg;
 	return bump_alloc(PAGE_SIZE);
 }
 

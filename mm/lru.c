@@ -29,13 +29,12 @@ void lru_add_page(struct page *page)
 
 	if (page_test(page, PG_unevictable | PG_reserved))
 		return;
-	spin_lock(&lru_lock);
-	if (!page_test_set(page, PG_lru)) {
-		list = list_of(page);
-		list_add(&page->lru, &lists[list]);
-		nr[list]++;
-	}
-	spin_unlock(&lru_lock);
+	spin_guard(&lru_lock);
+	if (page_test_set(page, PG_lru))
+		return;
+	list = list_of(page);
+	list_add(&page->lru, &lists[list]);
+	nr[list]++;
 }
 
 static void unlink_page(struct page *page)
@@ -49,22 +48,20 @@ void lru_del_page(struct page *page)
 {
 	if (!page_test(page, PG_lru))
 		return;
-	spin_lock(&lru_lock);
+	spin_guard(&lru_lock);
 	if (page_test(page, PG_lru))
 		unlink_page(page);
-	spin_unlock(&lru_lock);
 }
 
 /* A page whose last reference is going away right now must not be taken. */
 static bool get_page_unless_zero(struct page *page)
 {
-	u32 refs = page_refs(page);
+	u32 refs;
 
-	while (refs)
-		if (__atomic_compare_exchange_n(&page->refcount, &refs, refs + 1, false,
-						__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-			return true;
-	return false;
+	do
+		refs = page_refs(page);
+	while (refs && !cmpxchg_bool(&page->refcount, refs, refs + 1));
+	return refs;
 }
 
 unsigned lru_isolate(enum lru_list from, unsigned max, struct list_head *to)
@@ -72,7 +69,7 @@ unsigned lru_isolate(enum lru_list from, unsigned max, struct list_head *to)
 	struct list_head skipped = LIST_HEAD_INIT(skipped);
 	unsigned taken = 0;
 
-	spin_lock(&lru_lock);
+	spin_guard(&lru_lock);
 	while (taken < max && !list_empty(&lists[from])) {
 		struct page *page = list_last(&lists[from], struct page, lru);
 
@@ -86,16 +83,14 @@ unsigned lru_isolate(enum lru_list from, unsigned max, struct list_head *to)
 	}
 	while (!list_empty(&skipped))
 		list_move(skipped.next, &lists[from]);
-	spin_unlock(&lru_lock);
 	return taken;
 }
 
 void lru_putback(struct list_head *pages)
 {
-	while (!list_empty(pages)) {
-		struct page *page = list_first(pages, struct page, lru);
+	struct page *page;
 
-		list_del(&page->lru);
+	while ((page = list_pop(pages, struct page, lru))) {
 		lru_add_page(page);
 		put_page(page);
 	}

@@ -91,50 +91,38 @@ void mm_switch_current(struct mm *next)
 	local_irq_restore(flags);
 }
 
-/* Share one private page with the child: both read-only, so that the first write copies. */
-static void share_pte(struct vm_area *vma, struct mm *parent, u64 va, pte_t *from, pte_t *to,
-		      bool *protected)
+/*
+ * Share one private page with the child: both read-only, so that the first write copies. true: the
+ * parent's entry lost a right. Context: parent's ptl held.
+ */
+static bool share_pte(struct vm_area *child, struct mm *parent, u64 va, pte_t *from, pte_t *to)
 {
 	pte_t pte = pte_read(from);
-	struct page *page = pfn_to_page(pte_pfn(pte));
 
-	if (pte & PTE_W) {
-		/* Only hardware may have changed it since: an AND keeps A and D. */
-		pte = atomic_fetch_and(from, ~PTE_W);
+	if (!(pte & PTE_P) || !page_test(pfn_to_page(pte_pfn(pte)), PG_anon))
+		return false; /* the child faults it in */
+	/* Hardware may change it at any time: an AND keeps A and D. */
+	pte = atomic_fetch_and(from, ~PTE_W);
+	if (pte & PTE_W)
 		tlbsan_pte_gone(parent, va, pte);
-		*protected = true;
-	}
-	pte_set(to, (pte_read(from) & ~(PTE_W | PTE_A | PTE_D)) | PTE_A);
-	page_add_rmap(page);
-	vma->mm->rss_pages++;
-}
-
-static bool is_private_page(pte_t pte)
-{
-	return (pte & PTE_P) && page_test(pfn_to_page(pte_pfn(pte)), PG_anon);
+	pte_set(to, (pte & ~(PTE_W | PTE_A | PTE_D)) | PTE_A);
+	page_add_rmap(pfn_to_page(pte_pfn(pte)));
+	child->mm->rss_pages++;
+	return pte & PTE_W;
 }
 
 /* Context: both mmap_locks are ours: the parent's held, the child unknown to anyone. */
 static int fork_range(struct vm_area *child, struct mm *parent, bool *protected)
 {
+	pte_t *from, *to;
 	u64 va;
 
-	for (va = child->start; va < child->end; va += PAGE_SIZE) {
-		pte_t *from = pte_lookup(parent->pml4, va), *to;
-
-		if (!from) {
-			va = ALIGN_DOWN(va, PMD_PAGE_SIZE) + PMD_PAGE_SIZE - PAGE_SIZE;
-			continue;
-		}
-		if (!is_private_page(pte_read(from)))
-			continue;
-		to = mm_pte_alloc(child->mm, va);
+	for (va = child->start; (from = pte_next(parent->pml4, &va, child->end)); va += PAGE_SIZE) {
+		to = pte_alloc(child->mm->pml4, va);
 		if (!to)
 			return -ENOMEM;
-		spin_lock(&parent->ptl);
-		if (is_private_page(pte_read(from)))
-			share_pte(child, parent, va, from, to, protected);
-		spin_unlock(&parent->ptl);
+		spin_guard(&parent->ptl);
+		*protected |= share_pte(child, parent, va, from, to);
 	}
 	return 0;
 }
@@ -145,7 +133,7 @@ int mm_fork(struct mm *child, struct mm *parent)
 	struct vm_area *vma, *copy;
 	int err = 0;
 
-	mutex_lock(&parent->mmap_lock);
+	mutex_guard(&parent->mmap_lock);
 	child->brk_start = parent->brk_start;
 	child->brk = parent->brk;
 	list_for_each(vma, &parent->vmas, node) {
@@ -159,6 +147,5 @@ int mm_fork(struct mm *child, struct mm *parent)
 	/* The parent's other threads may still write through old entries. */
 	if (protected)
 		flush_tlb_mm_range(parent, 0, USER_END, TLB_PROTECT);
-	mutex_unlock(&parent->mmap_lock);
 	return err;
 }

@@ -137,8 +137,6 @@ void zap_range(struct mm *mm, u64 start, u64 end);
 int handle_mm_fault(struct mm *mm, u64 addr, u32 access);
 /* Fault in a whole range (already mapped). 0 or the first error. */
 int mm_populate(struct mm *mm, u64 start, u64 end);
-/* The PTE for addr with tables allocated, NULL when memory is short. Context: mmap_lock held. */
-u64 *mm_pte_alloc(struct mm *mm, u64 addr);
 
 /*
  * A key for futexes: equal for all mappings of the same word. Shared mappings: the object and the

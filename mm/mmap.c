@@ -33,16 +33,10 @@ static bool range_ok(u64 start, u64 len)
 /* Clear PTEs from *va on until the gather is full or end is reached. Context: ptl held. */
 static void gather_ptes(struct mm *mm, u64 *va, u64 end, struct mmu_gather *gather)
 {
-	for (; *va < end && gather->nr < GATHER_PAGES; *va += PAGE_SIZE) {
-		pte_t *pte = pte_lookup(mm->pml4, *va), old;
-		struct page *page;
+	struct page *page;
+	pte_t *pte, old;
 
-		if (!pte) {
-			*va = ALIGN_DOWN(*va, PMD_PAGE_SIZE) + PMD_PAGE_SIZE - PAGE_SIZE;
-			continue;
-		}
-		if (!(pte_read(pte) & PTE_P))
-			continue;
+	while (gather->nr < GATHER_PAGES && (pte = pte_next(mm->pml4, va, end))) {
 		old = pte_get_and_clear(pte);
 		page = pfn_to_page(pte_pfn(old));
 		if ((old & PTE_D) && !page_test(page, PG_anon))
@@ -55,6 +49,7 @@ static void gather_ptes(struct mm *mm, u64 *va, u64 end, struct mmu_gather *gath
 		gather->pages[gather->nr++] = page;
 		mm->rss_pages--;
 		page_remove_rmap(page);
+		*va += PAGE_SIZE;
 	}
 }
 
@@ -66,6 +61,7 @@ void zap_range(struct mm *mm, u64 start, u64 end)
 
 	while (va < end) {
 		gather.nr = 0;
+		gather.start = gather.end = va;
 		spin_lock(&mm->ptl);
 		gather_ptes(mm, &va, MIN(end, va + PMD_PAGE_SIZE * 16), &gather);
 		spin_unlock(&mm->ptl);
@@ -99,15 +95,11 @@ static int unmap_locked(struct mm *mm, u64 start, u64 end)
 
 int mm_unmap(struct mm *mm, u64 start, u64 len)
 {
-	int err;
-
 	len = ALIGN_UP(len, PAGE_SIZE);
 	if (!range_ok(start, len))
 		return -EINVAL;
-	mutex_lock(&mm->mmap_lock);
-	err = unmap_locked(mm, start, start + len);
-	mutex_unlock(&mm->mmap_lock);
-	return err;
+	mutex_guard(&mm->mmap_lock);
+	return unmap_locked(mm, start, start + len);
 }
 
 static s64 map_locked(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_object *object,
@@ -122,8 +114,7 @@ static s64 map_locked(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_obj
 	vma = addr ? vma_create(mm, addr, addr + len, flags, object, pgoff) : NULL;
 	if (!vma)
 		return -ENOMEM;
-	if (file)
-		vma->file = file_get(file);
+	vma->file = file_get(file);
 	return (s64)addr;
 }
 
@@ -161,35 +152,24 @@ s64 mm_map(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_object *object
 /* Take rights away from the PTEs; more rights come with the next fault. true: a flush is due. */
 static bool protect_ptes(struct mm *mm, struct vm_area *vma)
 {
+	/* PROT_NONE: the page stays, user mode may not touch it. */
+	pte_t take = (vma->flags & VMA_WRITE ? 0 : PTE_W) | (vma->flags & VMA_PROT ? 0 : PTE_U);
+	pte_t give = vma->flags & VMA_PROT ? PTE_U : 0, taken, *pte;
 	bool flush = false;
 	u64 va;
 
-	spin_lock(&mm->ptl);
-	for (va = vma->start; va < vma->end; va += PAGE_SIZE) {
-		pte_t *pte = pte_lookup(mm->pml4, va), take = 0;
-
-		if (!pte) {
-			va = ALIGN_DOWN(va, PMD_PAGE_SIZE) + PMD_PAGE_SIZE - PAGE_SIZE;
-			continue;
-		}
-		if (!(pte_read(pte) & PTE_P))
-			continue;
-		if (!(vma->flags & VMA_WRITE))
-			take |= PTE_W;
-		if (!(vma->flags & VMA_PROT))
-			take |= PTE_U; /* PROT_NONE: the page stays, user mode may not touch it */
-		flush |= (pte_read(pte) & take) || !(vma->flags & VMA_EXEC);
-		take = atomic_fetch_and(pte, ~take) & take;
-		if (take)
-			tlbsan_pte_gone(mm, va, pte_read(pte) | take);
-		if (!(vma->flags & VMA_EXEC))
-			(void)atomic_fetch_or(pte, PTE_NX);
-		else
-			(void)atomic_fetch_and(pte, ~PTE_NX);
-		if (vma->flags & VMA_PROT)
-			(void)atomic_fetch_or(pte, PTE_U);
+	if (vma->flags & VMA_EXEC)
+		take |= PTE_NX;
+	else
+		give |= PTE_NX;
+	spin_guard(&mm->ptl);
+	for (va = vma->start; (pte = pte_next(mm->pml4, &va, vma->end)); va += PAGE_SIZE) {
+		taken = atomic_fetch_and(pte, ~take) & take & ~PTE_NX;
+		if (taken)
+			tlbsan_pte_gone(mm, va, pte_read(pte) | taken);
+		(void)atomic_fetch_or(pte, give);
+		flush |= taken || (give & PTE_NX);
 	}
-	spin_unlock(&mm->ptl);
 	return flush;
 }
 
@@ -224,17 +204,13 @@ static int protect_locked(struct mm *mm, u64 start, u64 end, u32 prot)
 
 int mm_protect(struct mm *mm, u64 start, u64 len, u32 prot)
 {
-	int err;
-
 	len = ALIGN_UP(len, PAGE_SIZE);
 	if (len == 0 && IS_ALIGNED(start, PAGE_SIZE))
 		return 0;
 	if (!range_ok(start, len) || (prot & ~VMA_PROT))
 		return -EINVAL;
-	mutex_lock(&mm->mmap_lock);
-	err = protect_locked(mm, start, start + len, prot);
-	mutex_unlock(&mm->mmap_lock);
-	return err;
+	mutex_guard(&mm->mmap_lock);
+	return protect_locked(mm, start, start + len, prot);
 }
 
 /* ---- Discard, break, lock ---------------------------------------------------------------------- */
@@ -246,11 +222,10 @@ int mm_discard(struct mm *mm, u64 start, u64 len)
 	len = ALIGN_UP(len, PAGE_SIZE);
 	if (!range_ok(start, len))
 		return -EINVAL;
-	mutex_lock(&mm->mmap_lock);
+	mutex_guard(&mm->mmap_lock);
 	list_for_each(vma, &mm->vmas, node)
 		if (!(vma->flags & VMA_LOCKED) && start < vma->end && vma->start < start + len)
 			zap_range(mm, MAX(start, vma->start), MIN(start + len, vma->end));
-	mutex_unlock(&mm->mmap_lock);
 	return 0;
 }
 
@@ -297,19 +272,16 @@ u64 mm_brk(struct mm *mm, u64 brk)
 static bool lock_next_vma(struct mm *mm, u64 *addr, u64 *end)
 {
 	struct vm_area *vma;
-	bool found = false;
 
-	mutex_lock(&mm->mmap_lock);
+	mutex_guard(&mm->mmap_lock);
 	list_for_each(vma, &mm->vmas, node)
 		if (vma->end > *addr) {
 			vma->flags |= VMA_LOCKED;
 			*addr = vma->start;
 			*end = vma->flags & VMA_PROT ? vma->end : vma->start;
-			found = true;
-			break;
+			return true;
 		}
-	mutex_unlock(&mm->mmap_lock);
-	return found;
+	return false;
 }
 
 int mm_lock_all(struct mm *mm, bool now, bool future)

@@ -42,11 +42,12 @@ static bool consider(struct task *task, void *arg)
 	return true;
 }
 
-/* Choose and end one, or see that one is ending already. Context: oom_lock held. */
+/* Choose and end one, or see that one is ending already. */
 static bool end_largest(void)
 {
 	struct victim best = {0};
 
+	mutex_guard(&oom_lock);
 	for_each_task(consider, &best);
 	if (best.dying)
 		return true;
@@ -61,11 +62,8 @@ static bool end_largest(void)
 
 bool out_of_memory(void)
 {
-	bool hope;
+	bool hope = end_largest();
 
-	mutex_lock(&oom_lock);
-	hope = end_largest();
-	mutex_unlock(&oom_lock);
 	if (hope && !thread_killed(current))
 		sleep_until(clock_ns() + NSEC_PER_MSEC); /* it needs time to give back its pages */
 	return hope && !thread_killed(current);

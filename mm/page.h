@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "arch/atomic.h"
 #include "kernel/list.h"
 #include "kernel/types.h"
 
@@ -69,40 +70,40 @@ static inline u64 page_to_phys(const struct page *page)
 
 static inline bool page_test(const struct page *page, u32 flag)
 {
-	return __atomic_load_n(&page->flags, __ATOMIC_ACQUIRE) & flag;
+	return load_acquire(&page->flags) & flag;
 }
 
 static inline void page_set(struct page *page, u32 flag)
 {
-	(void)__atomic_fetch_or(&page->flags, flag, __ATOMIC_SEQ_CST);
+	(void)atomic_fetch_or(&page->flags, flag);
 }
 
 static inline void page_clear(struct page *page, u32 flag)
 {
-	(void)__atomic_fetch_and(&page->flags, ~flag, __ATOMIC_SEQ_CST);
+	(void)atomic_fetch_and(&page->flags, ~flag);
 }
 
 static inline bool page_test_clear(struct page *page, u32 flag)
 {
-	return __atomic_fetch_and(&page->flags, ~flag, __ATOMIC_SEQ_CST) & flag;
+	return atomic_fetch_and(&page->flags, ~flag) & flag;
 }
 
 static inline bool page_test_set(struct page *page, u32 flag)
 {
-	return __atomic_fetch_or(&page->flags, flag, __ATOMIC_SEQ_CST) & flag;
+	return atomic_fetch_or(&page->flags, flag) & flag;
 }
 
 static inline u32 page_refs(const struct page *page)
 {
-	return __atomic_load_n(&page->refcount, __ATOMIC_ACQUIRE);
+	return load_acquire(&page->refcount);
 }
 
 static inline u32 page_mapcount(const struct page *page)
 {
-	return __atomic_load_n(&page->mapcount, __ATOMIC_ACQUIRE);
+	return load_acquire(&page->mapcount);
 }
 
 static inline void get_page(struct page *page)
 {
-	__atomic_fetch_add(&page->refcount, 1, __ATOMIC_SEQ_CST);
+	atomic_inc(&page->refcount);
 }

@@ -38,13 +38,9 @@ static enum page_fate page_check_references(struct page *page, const struct scan
 	bool pinned = false;
 	unsigned referenced = page_referenced(page, &pinned);
 
-	if (pinned)
-		return PAGE_ACTIVATE;
-	if (sc->drop_only)
+	if (sc->drop_only && !pinned)
 		return page_mapcount(page) || page_test(page, PG_dirty) ? PAGE_KEEP : PAGE_RECLAIM;
-	if (referenced)
-		return PAGE_ACTIVATE;
-	return PAGE_RECLAIM;
+	return pinned || referenced ? PAGE_ACTIVATE : PAGE_RECLAIM;
 }
 
 /*
@@ -83,6 +79,12 @@ static bool take_page(struct page *page, struct scan_control *sc)
 	return true;
 }
 
+static void unlock_and_keep(struct page *page, struct list_head *keep)
+{
+	unlock_page(page);
+	list_add(&page->lru, keep);
+}
+
 /*
  * The page stays although its PTEs are gone: nobody but us knows that CPUs may still translate to
  * it, so the flush must come before others can get hold of it.
@@ -91,8 +93,7 @@ static void keep_page(struct page *page, struct list_head *keep, struct scan_con
 {
 	if (sc->stale)
 		sc->freed += try_to_unmap_flush();
-	unlock_page(page);
-	list_add(&page->lru, keep);
+	unlock_and_keep(page, keep);
 }
 
 static int page_out(struct page *page)
@@ -116,18 +117,15 @@ static int page_out(struct page *page)
 /* All pages on the list are locked, unmapped and dirty: one flush, then the page-outs. */
 static void pageout_list(struct list_head *dirty, struct list_head *keep, struct scan_control *sc)
 {
+	struct page *page;
 	unsigned lost = 0;
 
 	if (list_empty(dirty))
 		return;
 	sc->freed += try_to_unmap_flush(); /* also: the batch is empty while we wait for the pager */
 	sc->stale = false;
-	while (!list_empty(dirty)) {
-		struct page *page = list_first(dirty, struct page, lru);
-		int err = page_out(page);
-
-		list_del(&page->lru);
-		if (err == -EIO) { /* the pager is gone: nobody will ever take these bytes */
+	while ((page = list_pop(dirty, struct page, lru))) {
+		if (page_out(page) == -EIO) { /* the pager is gone: nobody will ever take these bytes */
 			page_clear(page, PG_dirty);
 			lost++;
 		}
@@ -148,12 +146,9 @@ static void shrink_page(struct page *page, struct list_head *dirty, struct list_
 
 	if (fate == PAGE_ACTIVATE && !page_test_set(page, PG_active))
 		count_vm_event(pgactivate);
-	if (fate != PAGE_RECLAIM) {
-		unlock_page(page);
-		list_add(&page->lru, keep);
-		return;
-	}
-	if (!unmap_page(page, sc))
+	if (fate != PAGE_RECLAIM)
+		unlock_and_keep(page, keep);
+	else if (!unmap_page(page, sc))
 		keep_page(page, keep, sc);
 	else if (page_test(page, PG_dirty))
 		list_add_tail(&page->lru, dirty);
@@ -185,23 +180,16 @@ static unsigned shrink_inactive_list(struct scan_control *sc)
 	struct list_head pages = LIST_HEAD_INIT(pages), keep = LIST_HEAD_INIT(keep);
 	struct list_head dirty = LIST_HEAD_INIT(dirty);
 	unsigned scanned = lru_isolate(LRU_INACTIVE_FILE, round_size(), &pages);
+	struct page *page;
 
 	count_vm_events(pgscan, scanned);
-	while (!list_empty(&pages)) {
-		struct page *page = list_first(&pages, struct page, lru);
-
-		list_del(&page->lru);
-		if (!trylock_page(page)) {
+	while ((page = list_pop(&pages, struct page, lru)))
+		if (!trylock_page(page))
 			list_add(&page->lru, &keep);
-			continue;
-		}
-		if (is_candidate(page)) {
+		else if (is_candidate(page))
 			shrink_page(page, &dirty, &keep, sc);
-		} else {
-			unlock_page(page);
-			list_add(&page->lru, &keep);
-		}
-	}
+		else
+			unlock_and_keep(page, &keep);
 	pageout_list(&dirty, &keep, sc);
 	sc->freed += tlb_ubc_end_of_round();
 	lru_putback(&keep);

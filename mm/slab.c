@@ -10,6 +10,8 @@
 #define MIN_SHIFT  5 /* 32 bytes */
 #define NR_CLASSES 7 /* ... 2048 bytes */
 
+#define OBJECT_SIZE(index) (1ul << (MIN_SHIFT + (index)))
+
 /* The first word of a free object links to the next one; page->hash_next starts the chain. */
 struct free_object {
 	struct free_object *next;
@@ -33,21 +35,20 @@ void slab_init(void)
 	}
 }
 
-static struct slab_class *class_for(size_t size, unsigned *index)
+static unsigned class_for(size_t size)
 {
 	unsigned i = 0;
 
-	while ((1ul << (MIN_SHIFT + i)) < size)
+	while (OBJECT_SIZE(i) < size)
 		i++;
 	ASSERT(i < NR_CLASSES, "kzalloc of %lu bytes: use kpage_alloc", size);
-	*index = i;
-	return &classes[i];
+	return i;
 }
 
 static struct page *new_slab(unsigned index)
 {
 	struct page *page = alloc_pages(0, GFP_KERNEL);
-	size_t size = 1ul << (MIN_SHIFT + index), at;
+	size_t size = OBJECT_SIZE(index), at;
 	struct free_object *chain = NULL, *object;
 	u8 *base;
 
@@ -84,8 +85,8 @@ static void *take_object(struct slab_class *class)
 
 void *kzalloc(size_t size)
 {
-	unsigned index;
-	struct slab_class *class = class_for(size, &index);
+	unsigned index = class_for(size);
+	struct slab_class *class = &classes[index];
 	struct page *fresh = NULL;
 	void *object;
 
@@ -96,7 +97,7 @@ void *kzalloc(size_t size)
 		object = take_object(class);
 		spin_unlock(&class->lock);
 		if (object)
-			return memset(object, 0, 1ul << (MIN_SHIFT + index));
+			return memset(object, 0, OBJECT_SIZE(index));
 		fresh = new_slab(index);
 		if (!fresh)
 			return NULL;

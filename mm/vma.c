@@ -8,18 +8,29 @@
 
 #define MMAP_BASE 0x0000100000000000ull
 
-static void link_object(struct vm_object *object, struct list_head *node)
+/* Let the reverse map find vma, or no longer, from the pages of its two objects. */
+static void link_objects(struct vm_area *vma)
 {
-	spin_lock(&object->lock);
-	list_add_tail(node, &object->mappings);
-	spin_unlock(&object->lock);
+	if (vma->object) {
+		spin_guard(&vma->object->lock);
+		list_add_tail(&vma->object_node, &vma->object->mappings);
+	}
+	if (vma->anon) {
+		spin_guard(&vma->anon->lock);
+		list_add_tail(&vma->anon_node, &vma->anon->mappings);
+	}
 }
 
-static void unlink_object(struct vm_object *object, struct list_head *node)
+static void unlink_objects(struct vm_area *vma)
 {
-	spin_lock(&object->lock);
-	list_del(node);
-	spin_unlock(&object->lock);
+	if (vma->object) {
+		spin_guard(&vma->object->lock);
+		list_del(&vma->object_node);
+	}
+	if (vma->anon) {
+		spin_guard(&vma->anon->lock);
+		list_del(&vma->anon_node);
+	}
 }
 
 static void vma_link(struct vm_area *vma)
@@ -30,10 +41,7 @@ static void vma_link(struct vm_area *vma)
 		if (next->start >= vma->end)
 			break;
 	list_add_tail(&vma->node, &next->node);
-	if (vma->object)
-		link_object(vma->object, &vma->object_node);
-	if (vma->anon)
-		link_object(vma->anon, &vma->anon_node);
+	link_objects(vma);
 }
 
 static struct vm_area *vma_alloc(struct mm *mm, u64 start, u64 end, u32 flags)
@@ -68,10 +76,8 @@ struct vm_area *vma_create(struct mm *mm, u64 start, u64 end, u32 flags, struct 
 			return NULL;
 		}
 	}
-	vma->object = object;
+	vma->object = object_get(object);
 	vma->pgoff = pgoff;
-	if (object)
-		object_get(object);
 	vma_link(vma);
 	return vma;
 }
@@ -84,16 +90,11 @@ static struct vm_area *vma_part(struct vm_area *vma, struct mm *mm, u64 start, u
 
 	if (!part)
 		return NULL;
-	part->object = vma->object;
+	part->object = object_get(vma->object);
 	part->pgoff = vma->pgoff + skip;
-	part->anon = vma->anon;
+	part->anon = object_get(vma->anon);
 	part->anon_pgoff = vma->anon_pgoff + skip;
-	if (part->object)
-		object_get(part->object);
-	if (vma->file)
-		part->file = file_get(vma->file);
-	if (part->anon)
-		object_get(part->anon);
+	part->file = file_get(vma->file);
 	return part;
 }
 
@@ -111,9 +112,8 @@ struct vm_area *vma_copy(struct vm_area *vma, struct mm *child)
 /* Under the ptl, because reverse-map walks compute addresses under it. */
 void vma_set_end(struct vm_area *vma, u64 end)
 {
-	spin_lock(&vma->mm->ptl);
+	spin_guard(&vma->mm->ptl);
 	vma->end = end;
-	spin_unlock(&vma->mm->ptl);
 }
 
 /* For a moment both parts show the upper range: a walk that finds a page twice does no harm. */
@@ -124,10 +124,7 @@ int vma_split(struct vm_area *vma, u64 addr)
 	if (!upper)
 		return -ENOMEM;
 	list_add(&upper->node, &vma->node);
-	if (upper->object)
-		link_object(upper->object, &upper->object_node);
-	if (upper->anon)
-		link_object(upper->anon, &upper->anon_node);
+	link_objects(upper);
 	vma_set_end(vma, addr);
 	return 0;
 }
@@ -149,16 +146,10 @@ int vma_split_around(struct mm *mm, u64 start, u64 end)
 void vma_free(struct vm_area *vma)
 {
 	list_del(&vma->node);
-	if (vma->object) {
-		unlink_object(vma->object, &vma->object_node);
-		object_put(vma->object);
-	}
-	if (vma->anon) {
-		unlink_object(vma->anon, &vma->anon_node);
-		object_put(vma->anon);
-	}
-	if (vma->file)
-		file_put(vma->file);
+	unlink_objects(vma);
+	object_put(vma->object);
+	object_put(vma->anon);
+	file_put(vma->file);
 	kfree(vma);
 }
 

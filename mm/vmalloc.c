@@ -29,12 +29,13 @@ void vmalloc_init(void)
 	list_init(&areas);
 }
 
-/* First hole of `bytes` bytes. Context: areas_lock held. */
+/* First hole of `bytes` bytes. */
 static bool insert_area(struct vmap_area *area, u64 bytes)
 {
 	struct vmap_area *next;
 	u64 at = VMALLOC_BASE + PAGE_SIZE;
 
+	mutex_guard(&areas_lock);
 	list_for_each(next, &areas, node) {
 		if (next->start - at >= bytes)
 			break;
@@ -58,29 +59,24 @@ static void remove_area(struct vmap_area *area)
 
 static struct vmap_area *find_area(u64 start)
 {
-	struct vmap_area *area, *found = NULL;
+	struct vmap_area *area;
 
-	mutex_lock(&areas_lock);
+	mutex_guard(&areas_lock);
 	list_for_each(area, &areas, node)
-		if (area->start == start) {
-			found = area;
-			break;
-		}
-	mutex_unlock(&areas_lock);
-	return found;
+		if (area->start == start)
+			return area;
+	return NULL;
 }
 
-/* Clear the PTEs of [start, end) that are there, flush, then free the frames one by one. */
+/* Clear the PTEs of [start, end), filled from the start on; flush; free the frames one by one. */
 static void unmap_and_free(u64 start, u64 end)
 {
 	u64 va, mapped_end = start;
 	pte_t *pte;
 
-	for (va = start; va < end; va += PAGE_SIZE) {
-		pte = pte_lookup(kernel_pml4, va);
-		if (!pte || !(pte_read(pte) & PTE_P))
-			break;
-		tlbsan_pte_gone(NULL, va, atomic_fetch_and(pte, ~PTE_P)); /* the frame's number stays until the flush */
+	for (va = start; (pte = pte_next(kernel_pml4, &va, end)); va += PAGE_SIZE) {
+		/* The frame's number stays until the flush. */
+		tlbsan_pte_gone(NULL, va, atomic_fetch_and(pte, ~PTE_P));
 		mapped_end = va + PAGE_SIZE;
 	}
 	if (mapped_end == start)
@@ -98,7 +94,7 @@ static bool map_pages(u64 start, u64 end)
 
 	for (va = start; va < end; va += PAGE_SIZE) {
 		struct page *page = alloc_pages(0, GFP_KERNEL | GFP_ZERO);
-		pte_t *pte = page ? vmalloc_pte(va) : NULL;
+		pte_t *pte = page ? pte_alloc(kernel_pml4, va) : NULL;
 
 		if (!pte) {
 			if (page)
@@ -115,14 +111,8 @@ void *vmalloc(size_t size)
 {
 	u64 bytes = ALIGN_UP(size, PAGE_SIZE);
 	struct vmap_area *area = size ? kzalloc(sizeof(*area)) : NULL;
-	bool found;
 
-	if (!area)
-		return NULL;
-	mutex_lock(&areas_lock);
-	found = insert_area(area, bytes + PAGE_SIZE);
-	mutex_unlock(&areas_lock);
-	if (!found) {
+	if (!area || !insert_area(area, bytes + PAGE_SIZE)) {
 		kfree(area);
 		return NULL;
 	}
@@ -159,10 +149,9 @@ u64 kernel_stack_alloc(void)
 
 void kernel_stack_free(u64 base)
 {
-	spin_lock(&stacks_lock);
+	spin_guard(&stacks_lock);
 	*(u64 *)base = free_stacks;
 	free_stacks = base;
-	spin_unlock(&stacks_lock);
 }
 
 bool in_stack_guard(u64 addr)
