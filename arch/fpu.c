@@ -4,9 +4,7 @@
  */
 #include "arch/fpu.h"
 #include "arch/cpu.h"
-#include "kernel/cpu.h"
 #include "kernel/lib.h"
-#include "kernel/log.h"
 #include "kernel/thread.h"
 #include "mm/page_alloc.h"
 

@@ -2,7 +2,6 @@
 #include "arch/paging.h"
 #include "boot/bootinfo.h"
 #include "kernel/lib.h"
-#include "kernel/log.h"
 #include "mm/page_alloc.h"
 
 #define PTE_TABLE (PTE_P | PTE_W | PTE_U) /* rights are decided by the last level */

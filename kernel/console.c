@@ -2,10 +2,6 @@
 #include "kernel/console.h"
 #include "arch/uaccess.h"
 #include "drivers/serial.h"
-#include "kernel/cpu.h"
-#include "kernel/errno.h"
-#include "kernel/sched.h"
-#include "kernel/thread.h"
 #include "kernel/wait.h"
 
 #define RING_SIZE 1024 /* a power of two; what comes faster than it is read is lost */

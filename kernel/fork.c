@@ -2,12 +2,8 @@
 #include "arch/fpu.h"
 #include "arch/trap.h"
 #include "arch/uaccess.h"
-#include "kernel/cpu.h"
-#include "kernel/errno.h"
-#include "kernel/sched.h"
 #include "kernel/syscall.h"
 #include "kernel/task.h"
-#include "kernel/thread.h"
 #include "mm/mm.h"
 
 #define CLONE_VM             0x00000100u

@@ -2,11 +2,7 @@
 #include "kernel/futex.h"
 #include "arch/uaccess.h"
 #include "drivers/clock.h"
-#include "kernel/cpu.h"
-#include "kernel/errno.h"
-#include "kernel/sched.h"
 #include "kernel/syscall.h"
-#include "kernel/thread.h"
 #include "mm/mm.h"
 
 #define NR_BUCKETS 64

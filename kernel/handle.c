@@ -1,12 +1,9 @@
 /* handle.c - per-task capability tables (see handle.h). */
 #include "kernel/handle.h"
-#include "kernel/cpu.h"
-#include "kernel/errno.h"
 #include "kernel/file.h"
 #include "kernel/ipc.h"
 #include "kernel/syscall.h"
 #include "kernel/task.h"
-#include "kernel/thread.h"
 #include "mm/object.h"
 
 struct cap cap_dup(struct cap cap)

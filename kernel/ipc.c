@@ -1,12 +1,8 @@
 /* ipc.c - endpoints and calls (see ipc.h). */
 #include "kernel/ipc.h"
-#include "kernel/cpu.h"
-#include "kernel/errno.h"
 #include "kernel/lib.h"
 #include "kernel/log.h"
-#include "kernel/sched.h"
 #include "kernel/task.h"
-#include "kernel/thread.h"
 #include "mm/slab.h"
 #include "mm/tlb_batch.h"
 

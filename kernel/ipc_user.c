@@ -6,13 +6,10 @@
  * to where the caller wants it.
  */
 #include "arch/uaccess.h"
-#include "kernel/cpu.h"
-#include "kernel/errno.h"
 #include "kernel/ipc.h"
 #include "kernel/lib.h"
 #include "kernel/syscall.h"
 #include "kernel/task.h"
-#include "kernel/thread.h"
 #include "mm/page_alloc.h"
 
 /* ---- Receiving ------------------------------------------------------------------------------------ */

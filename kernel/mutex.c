@@ -1,9 +1,6 @@
 /* mutex.c - sleeping locks (see mutex.h). */
 #include "kernel/mutex.h"
-#include "kernel/cpu.h"
 #include "kernel/log.h"
-#include "kernel/sched.h"
-#include "kernel/thread.h"
 
 void mutex_init(struct mutex *mutex, const struct lock_class *class)
 {

@@ -3,12 +3,8 @@
 #include "arch/layout.h"
 #include "arch/uaccess.h"
 #include "drivers/clock.h"
-#include "kernel/cpu.h"
-#include "kernel/errno.h"
-#include "kernel/sched.h"
 #include "kernel/syscall.h"
 #include "kernel/task.h"
-#include "kernel/thread.h"
 
 #define WNOHANG       1
 #define ARCH_SET_FS   0x1002

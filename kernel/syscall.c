@@ -5,7 +5,6 @@
 #include "kernel/syscall.h"
 #include "arch/trap.h"
 #include "user/abi.h"
-#include "kernel/cpu.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
 #include "kernel/thread.h"

@@ -3,18 +3,11 @@
 #include "arch/cpu.h"
 #include "arch/trap.h"
 #include "arch/uaccess.h"
-#include "kernel/cpu.h"
-#include "kernel/errno.h"
-#include "kernel/file.h"
 #include "kernel/futex.h"
 #include "kernel/ipc.h"
 #include "kernel/lib.h"
-#include "kernel/log.h"
-#include "kernel/sched.h"
-#include "kernel/thread.h"
 #include "mm/mm.h"
 #include "mm/page_alloc.h"
-#include "mm/slab.h"
 #include "mm/tlb_batch.h"
 
 static const struct lock_class tasks_class = {"tasks", RANK_TASKS, false};

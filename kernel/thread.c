@@ -1,13 +1,9 @@
 /* thread.c - making and ending threads (see thread.h). */
 #include "kernel/thread.h"
-#include "arch/cpu.h"
 #include "arch/fpu.h"
 #include "arch/switch.h"
 #include "arch/trap.h"
-#include "kernel/cpu.h"
 #include "kernel/lib.h"
-#include "kernel/log.h"
-#include "kernel/sched.h"
 #include "kernel/task.h"
 #include "mm/mm.h"
 #include "mm/slab.h"

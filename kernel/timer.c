@@ -2,7 +2,6 @@
 #include "kernel/timer.h"
 #include "arch/cpu.h"
 #include "drivers/clock.h"
-#include "kernel/cpu.h"
 #include "kernel/errno.h"
 #include "kernel/init.h"
 #include "kernel/log.h"

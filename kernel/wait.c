@@ -1,8 +1,5 @@
 /* wait.c - wait queues (see wait.h). */
 #include "kernel/wait.h"
-#include "kernel/cpu.h"
-#include "kernel/sched.h"
-#include "kernel/thread.h"
 
 static const struct lock_class wait_class = {"wait queue", RANK_WAIT, true};
 

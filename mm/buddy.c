@@ -1,6 +1,5 @@
 /* buddy.c - the binary buddy system (see buddy.h). */
 #include "mm/buddy.h"
-#include "kernel/log.h"
 
 void buddy_init(struct buddy *buddy)
 {

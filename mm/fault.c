@@ -4,15 +4,10 @@
  * A fault that needs a page from a pager lets go of mmap_lock, gets the page, and starts again with
  * the page held: the mapping may have changed meanwhile.
  */
-#include "arch/cpu.h"
 #include "arch/paging.h"
 #include "arch/trap.h"
-#include "kernel/cpu.h"
-#include "kernel/errno.h"
 #include "kernel/lib.h"
-#include "kernel/log.h"
 #include "kernel/task.h"
-#include "kernel/thread.h"
 #include "mm/lru.h"
 #include "mm/mm.h"
 #include "mm/object.h"
@@ -20,7 +15,6 @@
 #include "mm/rmap.h"
 #include "mm/tlb.h"
 #include "mm/tlbsan.h"
-#include "mm/vma.h"
 
 /* One fault on its way: what is wanted, and what has been found so far. */
 struct fault {

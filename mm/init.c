@@ -10,7 +10,6 @@
 #include "boot/bootinfo.h"
 #include "kernel/init.h"
 #include "kernel/lib.h"
-#include "kernel/log.h"
 #include "mm/lru.h"
 #include "mm/mm.h"
 #include "mm/object.h"

@@ -1,7 +1,6 @@
 /* lru.c - the LRU lists (see lru.h). */
 #include "mm/lru.h"
 #include "kernel/lock.h"
-#include "kernel/log.h"
 #include "mm/page_alloc.h"
 
 static const struct lock_class lru_class = {"LRU", RANK_LRU, false};

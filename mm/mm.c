@@ -1,13 +1,6 @@
 /* mm.c - an address space's life: create, fork, end (see mm.h). */
 #include "mm/mm.h"
 #include "arch/paging.h"
-#include "kernel/cpu.h"
-#include "kernel/errno.h"
-#include "kernel/log.h"
-#include "kernel/sched.h"
-#include "kernel/thread.h"
-#include "mm/object.h"
-#include "mm/page_alloc.h"
 #include "mm/rmap.h"
 #include "mm/slab.h"
 #include "mm/tlb.h"

@@ -1,12 +1,7 @@
 /* mmap.c - changing what addresses mean: map, unmap, protect, discard, break (see mm.h). */
 #include "arch/paging.h"
-#include "kernel/cpu.h"
-#include "kernel/errno.h"
 #include "kernel/file.h"
-#include "kernel/log.h"
-#include "kernel/thread.h"
 #include "mm/mm.h"
-#include "mm/object.h"
 #include "mm/page_alloc.h"
 #include "mm/rmap.h"
 #include "mm/tlb.h"

@@ -1,12 +1,8 @@
 /* oom.c - choosing a process to end (see oom.h). */
 #include "mm/oom.h"
 #include "drivers/clock.h"
-#include "kernel/cpu.h"
-#include "kernel/log.h"
 #include "kernel/mutex.h"
-#include "kernel/sched.h"
 #include "kernel/task.h"
-#include "kernel/thread.h"
 #include "mm/mm.h"
 #include "mm/page_alloc.h"
 

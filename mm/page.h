@@ -10,6 +10,7 @@
 
 #include "arch/atomic.h"
 #include "kernel/list.h"
+#include "kernel/log.h"
 #include "kernel/types.h"
 
 struct vm_object;
@@ -103,7 +104,9 @@ static inline u32 page_mapcount(const struct page *page)
 	return load_acquire(&page->mapcount);
 }
 
+/* Another reference; the caller has one, or holds a lock that keeps one alive. */
 static inline void get_page(struct page *page)
 {
+	ASSERT(page_refs(page) > 0, "frame %lx is taken while nobody has it", page_to_pfn(page));
 	atomic_inc(&page->refcount);
 }

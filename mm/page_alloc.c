@@ -1,9 +1,7 @@
 /* page_alloc.c - the frame allocator's policy (see page_alloc.h). */
 #include "mm/page_alloc.h"
 #include "arch/layout.h"
-#include "kernel/cpu.h"
 #include "kernel/lib.h"
-#include "kernel/log.h"
 #include "kernel/sched.h"
 #include "kernel/thread.h"
 #include "mm/buddy.h"

@@ -1,8 +1,6 @@
 /* rmap.c - walking from a page to its PTEs (see rmap.h). */
 #include "mm/rmap.h"
 #include "arch/paging.h"
-#include "kernel/log.h"
-#include "kernel/vmstat.h"
 #include "mm/mm.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"

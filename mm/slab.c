@@ -2,9 +2,7 @@
 #include "mm/slab.h"
 #include "arch/layout.h"
 #include "kernel/lib.h"
-#include "kernel/list.h"
 #include "kernel/lock.h"
-#include "kernel/log.h"
 #include "mm/page_alloc.h"
 
 #define MIN_SHIFT  5 /* 32 bytes */

@@ -1,12 +1,7 @@
 /* sys_mm.c - the system calls on memory and memory objects: checks, then mmap.c and object.c. */
-#include "kernel/cpu.h"
-#include "kernel/errno.h"
 #include "kernel/file.h"
-#include "kernel/handle.h"
 #include "kernel/ipc.h"
 #include "kernel/syscall.h"
-#include "kernel/task.h"
-#include "kernel/thread.h"
 #include "mm/mm.h"
 #include "mm/object.h"
 

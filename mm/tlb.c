@@ -5,9 +5,6 @@
 #include "arch/vectors.h"
 #include "drivers/clock.h"
 #include "drivers/lapic.h"
-#include "kernel/cpu.h"
-#include "kernel/lock.h"
-#include "kernel/log.h"
 #include "mm/tlbsan.h"
 
 /* No acknowledgement for this long: some CPU is stuck with interrupts off. */

@@ -1,12 +1,7 @@
 /* tlb_batch.c - the page-of-PFNs flush batch (see tlb_batch.h). */
 #include "mm/tlb_batch.h"
-#include "arch/layout.h"
 #include "kernel/cmdline.h"
-#include "kernel/cpu.h"
-#include "kernel/errno.h"
 #include "kernel/lib.h"
-#include "kernel/log.h"
-#include "kernel/thread.h"
 #include "mm/page_alloc.h"
 #include "mm/tlb.h"
 

@@ -1,8 +1,6 @@
 /* vma.c - the areas of an address space (see vma.h). */
 #include "mm/vma.h"
-#include "kernel/errno.h"
 #include "kernel/file.h"
-#include "kernel/log.h"
 #include "mm/object.h"
 #include "mm/slab.h"
 

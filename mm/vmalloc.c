@@ -1,10 +1,7 @@
 /* vmalloc.c - kernel areas and stacks (see vmalloc.h). */
 #include "mm/vmalloc.h"
 #include "arch/paging.h"
-#include "kernel/list.h"
-#include "kernel/log.h"
 #include "kernel/mutex.h"
-#include "kernel/thread.h"
 #include "mm/page_alloc.h"
 #include "mm/slab.h"
 #include "mm/tlb.h"

@@ -14,6 +14,7 @@
 #include "mm/page_alloc.h"
 #include "mm/rmap.h"
 #include "mm/tlb.h"
+#include "mm/tlbsan.h"
 #include "shim.h"
 #include "shim_cpu.h"
 
@@ -34,6 +35,19 @@ pte_t *pte_lookup(u64 *pml4, u64 va)
 {
 	assert_true(va >= BASE && va < BASE + PAGES * PAGE_SIZE);
 	return (pte_t *)pml4 + (va - BASE) / PAGE_SIZE;
+}
+
+/* The sanitizer is off. */
+bool tlbsan_on;
+
+void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old)
+{
+	fail_msg("mm %p, address %lx, PTE %lx", (void *)mm, va, old);
+}
+
+void __tlbsan_check_dirty(struct page *p, u64 old)
+{
+	fail_msg("page %p, PTE %lx", (void *)p, old);
 }
 
 void put_page(struct page *p)
