@@ -63,10 +63,10 @@ static bool unmap_one(struct page *page, struct vm_area *vma, u64 va, pte_t *pte
 		result->dirty = true;
 		page_set(page, PG_dirty);
 	}
-	tlbsan_pte_gone(mm, va, old);
-	tlbsan_check_dirty(page, old);
 	/* After the exchange: a CPU that starts to use mm from here on cannot load the old entry. */
 	tlb_gen_inc_batched(mm);
+	tlbsan_pte_gathered(mm, va, old);
+	tlbsan_check_dirty(page, old);
 	result->cpus |= READ_ONCE(mm->cpumask);
 	result->ptes++;
 	mm->rss_pages--;

@@ -34,6 +34,14 @@ static void flush_local_user(struct cpu_tlb *tlb)
 	tlb->local_gen = gen;
 }
 
+static void leave_mm(struct cpu *cpu, struct mm *prev)
+{
+	if (unlikely(tlbsan_on))
+		__tlbsan_leave_mm(cpu, prev);
+	else
+		cpumask_clear_atomic(&prev->cpumask, cpu->id);
+}
+
 static void load_mm(struct cpu *cpu, struct mm *next)
 {
 	struct mm *prev = cpu->tlb.loaded_mm;
@@ -41,11 +49,10 @@ static void load_mm(struct cpu *cpu, struct mm *next)
 
 	cpumask_set_atomic(&next->cpumask, cpu->id); /* before CR3: or a shootdown misses us */
 	gen = load_acquire(&next->tlb_gen);
-	tlbsan_flushed_user(cpu);
 	write_cr3(next->cr3);
 	cpu->tlb.loaded_mm = next;
 	cpu->tlb.local_gen = gen;
-	cpumask_clear_atomic(&prev->cpumask, cpu->id); /* after CR3: nothing of prev is left */
+	leave_mm(cpu, prev); /* after CR3: nothing of prev is left */
 }
 
 void switch_mm_irqoff(struct mm *next)
@@ -59,8 +66,8 @@ void switch_mm_irqoff(struct mm *next)
 		return;
 	}
 	if (tlb->loaded_mm != next) {
+		WRITE_ONCE(tlb->lazy, 0); /* first: in next's mask and lazy it would be skipped */
 		load_mm(cpu, next);
-		WRITE_ONCE(tlb->lazy, 0);
 	} else if (tlb->lazy) {
 		WRITE_ONCE(tlb->lazy, 0);
 		smp_mb(); /* pairs with tlb_gen_inc: seen as not lazy, or we see the generation */
@@ -192,7 +199,7 @@ void tlb_init(void)
 
 /* Which of these CPUs need an interrupt: lazy ones catch up by generation on their own. */
 static cpumask_t choose_targets(struct cpu *self, cpumask_t cpus_in_mask, enum tlb_request_kind kind,
-				struct tlb_counters *stat)
+				const struct mm *mm, struct tlb_counters *stat)
 {
 	cpumask_t targets = cpus_in_mask & READ_ONCE(cpu_online_mask) & ~CPU_BIT(self->id);
 	unsigned cpu;
@@ -202,7 +209,7 @@ static cpumask_t choose_targets(struct cpu *self, cpumask_t cpus_in_mask, enum t
 	for_each_cpu(cpu, targets)
 		if (READ_ONCE(cpus[cpu].tlb.lazy)) {
 			targets &= ~CPU_BIT(cpu);
-			tlbsan_skipped(&cpus[cpu]);
+			tlbsan_skipped(&cpus[cpu], mm);
 			stat->lazy++;
 		}
 	return targets;
@@ -250,7 +257,7 @@ static void tlb_shootdown(struct tlb_request what, cpumask_t cpus_in_mask)
 	req = &self->tlb.request;
 	ASSERT(req->unacked == 0, "cpu%u reuses a request before CPUs %lx acknowledged it",
 	       self->id, req->unacked);
-	targets = choose_targets(self, cpus_in_mask, what.kind, stat);
+	targets = choose_targets(self, cpus_in_mask, what.kind, what.mm, stat);
 	*req = what;
 	store_release(&req->unacked, targets);
 	send_request(self, targets, stat);

@@ -37,8 +37,11 @@ static struct stale_entry *pool;
 static u32 pool_size, pool_used, free_list, lost; /* index 0 of the pool is not used */
 static u32 by_pfn[NR_CHAINS], by_va[NR_CHAINS];
 static u64 seq;
-static u64 flushed_user[NR_CPUS], flushed_all[NR_CPUS]; /* sequence of the last full flush */
-static u64 owes_since[NR_CPUS]; /* skipped as lazy at that sequence; 0 after a full flush */
+/* Sequence of each CPU's last full flush; for user entries a skip while lazy counts as one. */
+static u64 flushed_user[NR_CPUS], flushed_all[NR_CPUS];
+/* What a CPU that was skipped must have caught up with before it runs user code. */
+static const struct mm *owed_mm[NR_CPUS];
+static u64 owed_gen[NR_CPUS];
 
 static const struct lock_class tlbsan_class = {"TLB sanitizer", RANK_TLBSAN, true};
 static spinlock_t lock = SPINLOCK_INIT(tlbsan_class);
@@ -144,16 +147,22 @@ static void note_callers(struct stale_entry *e)
 	strlcpy(e->thread, current->name, sizeof(e->thread));
 }
 
-void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old)
+void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, bool gathered)
 {
-	cpumask_t cpus_in_mask = mm ? READ_ONCE(mm->cpumask) : READ_ONCE(cpu_online_mask);
+	cpumask_t cpus_in_mask;
 	u64 flags;
 	u32 index;
 
-	if (!(old & PTE_P) || !cpus_in_mask)
+	if (!(old & PTE_P))
 		return;
+	if (gathered) { /* under the ptl */
+		ASSERT(mm->tlb_gen > mm->tlbsan_gathered, "tlbsan: rule 6: a batch gathered from address "
+		       "space %lu without a new generation (%lu)", mm->id, mm->tlb_gen);
+		mm->tlbsan_gathered = mm->tlb_gen;
+	}
 	flags = spin_lock_irqsave(&lock);
-	index = take_entry();
+	cpus_in_mask = mm ? READ_ONCE(mm->cpumask) : READ_ONCE(cpu_online_mask);
+	index = cpus_in_mask ? take_entry() : 0;
 	if (index) {
 		struct stale_entry *e = &pool[index];
 
@@ -165,7 +174,7 @@ void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old)
 		*pfn_chain(e->pfn) = index;
 		e->next_va = *va_chain(mm, e->va);
 		*va_chain(mm, e->va) = index;
-	} else if (!lost++) {
+	} else if (cpus_in_mask && !lost++) {
 		pr_warn("tlbsan: more stale entries than it can remember: some are not checked\n");
 	}
 	spin_unlock_irqrestore(&lock, flags);
@@ -178,7 +187,21 @@ void __tlbsan_flushed_user(struct cpu *cpu)
 	u64 flags = spin_lock_irqsave(&lock);
 
 	flushed_user[cpu->id] = ++seq;
-	owes_since[cpu->id] = 0;
+	owed_mm[cpu->id] = NULL; /* paid, or on another address space */
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+/*
+ * In one step with the mask bit, and entries read the mask under the same lock: an entry either has
+ * this CPU and is older than the CR3 load, or does not have it.
+ */
+void __tlbsan_leave_mm(struct cpu *cpu, struct mm *prev)
+{
+	u64 flags = spin_lock_irqsave(&lock);
+
+	cpumask_clear_atomic(&prev->cpumask, cpu->id);
+	flushed_user[cpu->id] = ++seq;
+	owed_mm[cpu->id] = NULL;
 	spin_unlock_irqrestore(&lock, flags);
 }
 
@@ -187,7 +210,6 @@ void __tlbsan_flushed_all(struct cpu *cpu)
 	u64 flags = spin_lock_irqsave(&lock);
 
 	flushed_user[cpu->id] = flushed_all[cpu->id] = ++seq;
-	owes_since[cpu->id] = 0;
 	spin_unlock_irqrestore(&lock, flags);
 }
 
@@ -203,17 +225,20 @@ void __tlbsan_flushed_page(struct cpu *cpu, struct mm *mm, u64 va)
 }
 
 /*
- * A lazy CPU cannot use user entries, and from here on it owes a full flush before it runs user code
- * again: so all it holds is as good as gone. If it has stopped being lazy meanwhile, it has seen the
- * new generation.
+ * A lazy CPU cannot use user entries: all it holds is as good as gone. If the flush concerns the
+ * address space that it is lazy on, it owes that generation before it runs user code again. If it
+ * has stopped being lazy meanwhile, it has seen it.
  */
-void __tlbsan_skipped(struct cpu *cpu)
+void __tlbsan_skipped(struct cpu *cpu, const struct mm *mm)
 {
 	u64 flags = spin_lock_irqsave(&lock);
+	const struct mm *loaded = READ_ONCE(cpu->tlb.loaded_mm);
 
 	flushed_user[cpu->id] = ++seq;
-	if (READ_ONCE(cpu->tlb.lazy))
-		owes_since[cpu->id] = seq;
+	if (READ_ONCE(cpu->tlb.lazy) && (!mm || mm == loaded)) {
+		owed_mm[cpu->id] = loaded;
+		owed_gen[cpu->id] = mm ? READ_ONCE(mm->tlb_gen) : loaded->tlbsan_gathered;
+	}
 	spin_unlock_irqrestore(&lock, flags);
 }
 
@@ -314,7 +339,7 @@ void __tlbsan_check_cpu(struct cpu *cpu)
 {
 	struct cpu_tlb *tlb = &cpu->tlb;
 	struct mm *mm = tlb->loaded_mm;
-	u64 owes;
+	u64 owed;
 
 	ASSERT((read_cr3() & PTE_ADDR) == mm->cr3, "tlbsan: rule 5: CR3 of cpu%u is %lx, recorded %lx",
 	       cpu->id, read_cr3(), mm->cr3);
@@ -325,10 +350,11 @@ void __tlbsan_check_cpu(struct cpu *cpu)
 	if (tlb->lazy)
 		return;
 	spin_lock(&lock);
-	owes = owes_since[cpu->id];
+	owed = owed_mm[cpu->id] == mm ? owed_gen[cpu->id] : 0;
+	owed_mm[cpu->id] = NULL;
 	spin_unlock(&lock);
-	ASSERT(!owes, "tlbsan: rule 6: cpu%u was skipped as lazy and runs user code of address space %lu "
-		      "without a flush", cpu->id, mm->id);
+	ASSERT(tlb->local_gen >= owed, "tlbsan: rule 6: cpu%u was skipped as lazy and runs user code of "
+	       "address space %lu at generation %lu, owing %lu", cpu->id, mm->id, tlb->local_gen, owed);
 }
 
 void __tlbsan_check_dirty(struct page *page, u64 old)

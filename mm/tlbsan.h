@@ -46,15 +46,17 @@ void tlbsan_init(void);
 /* ---- What happens to translations. Any context. -------------------------------------------------- */
 
 /* A PTE (its old value) of mm was cleared or restricted, after the fact; mm NULL: the kernel's. */
-#define tlbsan_pte_gone(mm, va, old)      TLBSAN_HOOK(__tlbsan_pte_gone(mm, va, old))
+#define tlbsan_pte_gone(mm, va, old)      TLBSAN_HOOK(__tlbsan_pte_gone(mm, va, old, false))
+/* The same for a batch: the generation has been bumped already. */
+#define tlbsan_pte_gathered(mm, va, old)  TLBSAN_HOOK(__tlbsan_pte_gone(mm, va, old, true))
 /* This CPU is about to drop all its non-global entries. */
 #define tlbsan_flushed_user(cpu)          TLBSAN_HOOK(__tlbsan_flushed_user(cpu))
 /* This CPU is about to drop everything. */
 #define tlbsan_flushed_all(cpu)           TLBSAN_HOOK(__tlbsan_flushed_all(cpu))
 /* This CPU executed INVLPG, with mm loaded. */
 #define tlbsan_flushed_page(cpu, mm, va)  TLBSAN_HOOK(__tlbsan_flushed_page(cpu, mm, va))
-/* A shootdown of user addresses skips a lazy CPU. */
-#define tlbsan_skipped(cpu)               TLBSAN_HOOK(__tlbsan_skipped(cpu))
+/* A shootdown of mm's addresses (NULL: of what batches gathered) skips a lazy CPU. */
+#define tlbsan_skipped(cpu, mm)           TLBSAN_HOOK(__tlbsan_skipped(cpu, mm))
 
 /* ---- The moments that matter. ---------------------------------------------------------------------- */
 
@@ -66,11 +68,13 @@ void tlbsan_init(void);
 #define tlbsan_check_cpu(cpu)             TLBSAN_HOOK(__tlbsan_check_cpu(cpu))
 #define tlbsan_check_dirty(page, old)     TLBSAN_HOOK(__tlbsan_check_dirty(page, old))
 
-void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old);
+void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, bool gathered);
 void __tlbsan_flushed_user(struct cpu *cpu);
+/* CR3 has been loaded with another: forget prev and clear its mask bit, as one step. */
+void __tlbsan_leave_mm(struct cpu *cpu, struct mm *prev);
 void __tlbsan_flushed_all(struct cpu *cpu);
 void __tlbsan_flushed_page(struct cpu *cpu, struct mm *mm, u64 va);
-void __tlbsan_skipped(struct cpu *cpu);
+void __tlbsan_skipped(struct cpu *cpu, const struct mm *mm);
 void __tlbsan_check_free(struct page *page);
 void __tlbsan_check_copy(struct page *page, const char *what);
 void __tlbsan_check_map(struct mm *mm, u64 va, struct page *page);
