@@ -90,8 +90,7 @@ void fpu_reset_current(void)
 	u64 flags = local_irq_save();
 	struct thread *self = current;
 
-	if (!self->fpu)
-		panic("%s has no FPU state to reset", self->name);
+	ASSERT(self->fpu, "%s has no FPU state to reset", self->name);
 	set_initial(self->fpu);
 	restore(self->fpu);
 	this_cpu()->fpu_owner = self;

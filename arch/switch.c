@@ -3,9 +3,6 @@
 #include "arch/cpu.h"
 #include "kernel/thread.h"
 
-#define MSR_FS_BASE        0xc0000100
-#define MSR_KERNEL_GS_BASE 0xc0000102 /* user mode's GS base while the kernel runs */
-
 void thread_start_asm(void);
 
 u64 arch_new_stack(u64 stack_top, void (*fn)(void *), void *arg)
@@ -23,11 +20,10 @@ u64 arch_new_stack(u64 stack_top, void (*fn)(void *), void *arg)
 	return (u64)sp;
 }
 
-void arch_switch_segments(struct thread *prev, struct thread *next)
+void arch_load_segments(const struct thread *next)
 {
 	if (!next->task)
 		return;
-	(void)prev; /* its bases are in its struct: only system calls change them */
 	wrmsr(MSR_FS_BASE, next->fs_base);
-	wrmsr(MSR_KERNEL_GS_BASE, next->gs_base);
+	wrmsr(MSR_KERNEL_GS_BASE, next->gs_base); /* user mode's GS base while the kernel runs */
 }

@@ -18,5 +18,8 @@ void thread_entered(struct thread *prev);
 /* Lay out a new thread's stack so that the first switch to it runs fn(arg). Returns its rsp. */
 u64 arch_new_stack(u64 stack_top, void (*fn)(void *), void *arg);
 
-/* FS and GS bases of user threads. Context: interrupts off. */
-void arch_switch_segments(struct thread *prev, struct thread *next);
+/*
+ * Load the FS and GS bases of a user thread; only system calls change them, so the one that was
+ * there has nothing to save. Context: interrupts off.
+ */
+void arch_load_segments(const struct thread *next);

@@ -9,20 +9,14 @@ static bool user_range_ok(u64 addr, size_t len)
 	return addr <= USER_END && len <= USER_END - addr;
 }
 
-static bool have_smap(void)
+/* AC lets the kernel touch user pages (SMAP; without it STAC is not an instruction). */
+static void allow_user_access(bool allow)
 {
-	return read_cr4() & CR4_SMAP;
-}
-
-static void user_access_begin(void)
-{
-	if (have_smap())
+	if (!(read_cr4() & CR4_SMAP))
+		return;
+	if (allow)
 		stac();
-}
-
-static void user_access_end(void)
-{
-	if (have_smap())
+	else
 		clac();
 }
 
@@ -43,11 +37,11 @@ static size_t raw_copy(void *to, const void *from, size_t len)
 {
 	size_t words = len / 8, bytes = len % 8;
 
-	user_access_begin();
+	allow_user_access(true);
 	USER_STRING_OP("movsq", to, from, words, 0);
 	if (!words)
 		USER_STRING_OP("movsb", to, from, bytes, 0);
-	user_access_end();
+	allow_user_access(false);
 	return words + bytes;
 }
 
@@ -55,31 +49,25 @@ static size_t raw_clear(void *to, size_t len)
 {
 	const void *unused = NULL;
 
-	user_access_begin();
+	allow_user_access(true);
 	USER_STRING_OP("stosb", to, unused, len, 0);
-	user_access_end();
+	allow_user_access(false);
 	return len;
 }
 
 int copy_from_user(void *to, u64 from, size_t len)
 {
-	if (!user_range_ok(from, len))
-		return -EFAULT;
-	return raw_copy(to, (const void *)from, len) ? -EFAULT : 0;
+	return user_range_ok(from, len) && !raw_copy(to, (const void *)from, len) ? 0 : -EFAULT;
 }
 
 int copy_to_user(u64 to, const void *from, size_t len)
 {
-	if (!user_range_ok(to, len))
-		return -EFAULT;
-	return raw_copy((void *)to, from, len) ? -EFAULT : 0;
+	return user_range_ok(to, len) && !raw_copy((void *)to, from, len) ? 0 : -EFAULT;
 }
 
 int clear_user(u64 to, size_t len)
 {
-	if (!user_range_ok(to, len))
-		return -EFAULT;
-	return raw_clear((void *)to, len) ? -EFAULT : 0;
+	return user_range_ok(to, len) && !raw_clear((void *)to, len) ? 0 : -EFAULT;
 }
 
 s64 strncpy_from_user(char *to, u64 from, size_t size)
@@ -93,19 +81,4 @@ s64 strncpy_from_user(char *to, u64 from, size_t size)
 			return (s64)i;
 	}
 	return -ENAMETOOLONG;
-}
-
-int get_user_u64(u64 *value, u64 from)
-{
-	return copy_from_user(value, from, sizeof(*value));
-}
-
-int get_user_u32(u32 *value, u64 from)
-{
-	return copy_from_user(value, from, sizeof(*value));
-}
-
-int put_user_u32(u64 to, u32 value)
-{
-	return copy_to_user(to, &value, sizeof(value));
 }

@@ -14,6 +14,6 @@ int copy_to_user(u64 to, const void *from, size_t len);
 int clear_user(u64 to, size_t len);
 /* Copy a string of at most size - 1 characters. Its length, -EFAULT or -ENAMETOOLONG. */
 s64 strncpy_from_user(char *to, u64 from, size_t size);
-int get_user_u64(u64 *value, u64 from);
-int get_user_u32(u32 *value, u64 from);
-int put_user_u32(u64 to, u32 value);
+/* One word, of the size that value points at; a u32. */
+#define get_user(value, from)   copy_from_user(value, from, sizeof(*(value)))
+#define put_user_u32(to, value) copy_to_user(to, &(u32){value}, sizeof(u32))

@@ -64,7 +64,7 @@ static int add_user_strings(struct exec_args *args, u64 vector, bool env)
 	if (!vector)
 		return 0;
 	for (;; vector += sizeof(u64)) {
-		if (get_user_u64(&pointer, vector))
+		if (get_user(&pointer, vector))
 			return -EFAULT;
 		if (!pointer)
 			return 0;

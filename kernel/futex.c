@@ -82,7 +82,7 @@ static s64 futex_wait(u64 addr, u32 expected, u64 timeout)
 	if (err)
 		return err;
 	queue_waiter(&waiter);
-	err = get_user_u32(&value, addr);
+	err = get_user(&value, addr);
 	if (!err && value != expected)
 		err = -EAGAIN;
 	if (!err)

@@ -237,7 +237,7 @@ static void switch_to(struct cpu *cpu, struct thread *prev, struct thread *next)
 	account_idle(cpu, prev, next);
 	switch_mm_irqoff(next->mm);
 	fpu_switch(cpu, prev, next);
-	arch_switch_segments(prev, next);
+	arch_load_segments(next);
 	arch_set_kernel_stack(next->stack_base + KERNEL_STACK_SIZE);
 	cpu->curr = next;
 	finish_switch(arch_switch_stack(&prev->rsp, next->rsp, prev));

@@ -19,7 +19,6 @@ enum thread_state {
 
 /* Thread flags. */
 #define PF_MEMALLOC 1u /* may use the last frames: it is freeing memory, or serves those who do */
-#define PF_KSWAPD   2u
 
 #define THREAD_NAME_LEN   28
 #define KERNEL_STACK_SIZE (4 * PAGE_SIZE)

@@ -47,11 +47,6 @@ struct mm *mm_create(bool pinned)
 	return mm;
 }
 
-void mm_get(struct mm *mm)
-{
-	atomic_inc(&mm->users);
-}
-
 void mm_put(struct mm *mm)
 {
 	struct vm_area *vma, *next;

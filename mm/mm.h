@@ -70,22 +70,12 @@ static inline u64 vma_pages(const struct vm_area *vma)
 	return (vma->end - vma->start) >> PAGE_SHIFT;
 }
 
-static inline u64 offset_address(const struct vm_area *vma, u64 pgoff, u64 index)
+/* Where a VMA that shows an object from pgoff on has page `index` of it; 0: nowhere. */
+static inline u64 vma_address(const struct vm_area *vma, u64 pgoff, u64 index)
 {
 	return index >= pgoff && index - pgoff < vma_pages(vma) ?
 		       vma->start + ((index - pgoff) << PAGE_SHIFT) :
 		       0;
-}
-
-/* Where the VMA shows page `index` of its object, or of its anonymous object; 0: nowhere. */
-static inline u64 vma_address(const struct vm_area *vma, u64 index)
-{
-	return offset_address(vma, vma->pgoff, index);
-}
-
-static inline u64 vma_anon_address(const struct vm_area *vma, u64 index)
-{
-	return offset_address(vma, vma->anon_pgoff, index);
 }
 
 /* Boot only. */
@@ -95,7 +85,6 @@ void init_mm_setup(void);
 
 /* An empty address space with one user; NULL when memory is short. */
 struct mm *mm_create(bool pinned);
-void mm_get(struct mm *mm);
 /* mm may be NULL. The last user unmaps everything and frees the tables. May sleep; not current on this CPU. */
 void mm_put(struct mm *mm);
 /* fork: copy parent's VMAs; private pages are shared copy-on-write. 0 or -ENOMEM. May sleep. */

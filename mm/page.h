@@ -21,7 +21,6 @@ enum page_flag {
 	PG_locked = 1u << 2,   /* the page lock: contents and identity do not change */
 	PG_uptodate = 1u << 3, /* contents are valid */
 	PG_dirty = 1u << 4,    /* newer than what the pager has */
-	PG_referenced = 1u << 5,
 	PG_active = 1u << 6,
 	PG_lru = 1u << 7, /* on an LRU list; changed under the LRU lock */
 	PG_anon = 1u << 8,

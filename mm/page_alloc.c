@@ -56,12 +56,7 @@ static struct page *take_frames(unsigned order, u64 reserve)
 	if (!page)
 		return NULL;
 	check_poison(page, order);
-	page->flags = 0;
-	page->refcount = 1;
-	page->mapcount = 0;
-	page->object = NULL;
-	page->index = 0;
-	page->hash_next = NULL;
+	*page = (struct page){.refcount = 1};
 	list_init(&page->lru);
 	return page;
 }

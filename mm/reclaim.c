@@ -283,7 +283,7 @@ static bool below_low(void)
 static void kswapd(void *arg)
 {
 	(void)arg;
-	current->flags |= PF_MEMALLOC | PF_KSWAPD;
+	current->flags |= PF_MEMALLOC;
 	for (;;) {
 		struct scan_control sc = {0};
 

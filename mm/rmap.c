@@ -39,7 +39,7 @@ static void rmap_walk(struct page *page, bool (*fn)(struct page *, struct vm_are
 		vma = anon ? list_entry(node, struct vm_area, anon_node) :
 			     list_entry(node, struct vm_area, object_node);
 		spin_lock(&vma->mm->ptl);
-		va = anon ? vma_anon_address(vma, page->index) : vma_address(vma, page->index);
+		va = vma_address(vma, anon ? vma->anon_pgoff : vma->pgoff, page->index);
 		pte = va ? pte_lookup(vma->mm->pml4, va) : NULL;
 		if (pte && (pte_read(pte) & PTE_P) && pte_pfn(pte_read(pte)) == page_to_pfn(page))
 			go_on = fn(page, vma, va, pte, arg);

@@ -6,10 +6,10 @@
 #include "mm/tlb.h"
 
 static const struct tlb_policy policies[] = {
-	{"page", 1, false, "one round of IPIs per unmapped page (Linux before 4.3)"},
-	{"batch32", 32, false, "a flush every 32 PFNs"},
-	{"pfn", BATCH_TLBFLUSH_SIZE, false, "a page of PFNs, in limbo across scan rounds"},
-	{"full", 32, true, "a full flush at the end of each 32-page round (what Linux merged)"},
+	{"page", 1, false}, /* one round of IPIs per unmapped page (Linux before 4.3) */
+	{"batch32", 32, false}, /* a flush every 32 PFNs */
+	{"pfn", BATCH_TLBFLUSH_SIZE, false}, /* a page of PFNs, in limbo across scan rounds */
+	{"full", 32, true}, /* a full flush at the end of each 32-page round (what Linux merged) */
 };
 
 const struct tlb_policy *tlb_policy = &policies[2];

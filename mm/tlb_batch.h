@@ -43,7 +43,6 @@ struct tlb_policy {
 	const char *name;
 	u32 capacity;    /* frames gathered before a flush */
 	bool each_round; /* flush at the end of each scan round */
-	const char *what;
 };
 
 extern const struct tlb_policy *tlb_policy;

@@ -43,7 +43,7 @@ static struct wait_queue phase_queue;
 static void look(u32 when)
 {
 	u64 value = 0;
-	int err = writes && when ? put_user_u32(address, 7) : get_user_u64(&value, address);
+	int err = writes && when ? put_user_u32(address, 7) : get_user(&value, address);
 
 	bool right = err == (faults[when] ? -EFAULT : 0);
 
