@@ -45,14 +45,14 @@ static int count_string(struct exec_args *args, size_t len, bool env)
 	return 0;
 }
 
-int exec_args_add(struct exec_args *args, const char *string, bool env)
+int exec_args_add(struct exec_args *args, const char *string)
 {
 	size_t len = strlen(string);
 
 	if (len + 1 > EXEC_STRINGS_SIZE - args->used)
 		return -E2BIG;
 	memcpy(args->strings + args->used, string, len + 1);
-	return count_string(args, len, env);
+	return count_string(args, len, false);
 }
 
 static int add_user_strings(struct exec_args *args, u64 vector, bool env)

@@ -20,8 +20,8 @@ struct exec_args {
 
 int exec_args_alloc(struct exec_args *args); /* args zeroed before; -ENOMEM */
 void exec_args_free(struct exec_args *args);
-/* Append one string; -E2BIG. Arguments before environment. */
-int exec_args_add(struct exec_args *args, const char *string, bool env);
+/* Append one argument; -E2BIG. */
+int exec_args_add(struct exec_args *args, const char *string);
 
 /*
  * Give the current task the program in object and fill tf to enter it. file (may be NULL) stays

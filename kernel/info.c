@@ -190,23 +190,18 @@ static s64 control_tlb_policy(u64 arg, u64 size)
 /* The last word on the counters: what an outside observer's counts are compared with. */
 static void print_totals(void)
 {
-	struct tlb_counters sum = {0};
-	unsigned cpu, reason;
+	union {
+		struct tlb_counters named;
+		u64 each[sizeof(struct tlb_counters) / sizeof(u64)];
+	} sum = {0};
+	unsigned cpu, i;
 
 	for_each_online_cpu(cpu)
-		for (reason = 0; reason < NR_TLB_REASONS; reason++) {
-			const struct tlb_counters *c = &cpus[cpu].stat.tlb[reason];
-
-			sum.icr += c->icr;
-			sum.targets += c->targets;
-			sum.taken += c->taken;
-			sum.coalesced += c->coalesced;
-			sum.flushes += c->flushes;
-			sum.freed += c->freed;
-		}
+		for (i = 0; i < NR_TLB_REASONS * ARRAY_SIZE(sum.each); i++)
+			sum.each[i % ARRAY_SIZE(sum.each)] += ((u64 *)cpus[cpu].stat.tlb)[i];
 	kprintf("RESULT exp=totals cpus=%u icr=%lu targets=%lu taken=%lu coalesced=%lu flushes=%lu freed=%lu\n",
-		cpus_online(), sum.icr, sum.targets, sum.taken, sum.coalesced, sum.flushes,
-		sum.freed);
+		cpus_online(), sum.named.icr, sum.named.targets, sum.named.taken,
+		sum.named.coalesced, sum.named.flushes, sum.named.freed);
 }
 
 s64 sys_control(u64 op, u64 arg, u64 size)

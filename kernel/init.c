@@ -61,7 +61,7 @@ static void become_program(struct vm_object *object, struct file *file, const ch
 	int err = exec_args_alloc(&args);
 
 	if (!err)
-		err = exec_args_add(&args, name, false);
+		err = exec_args_add(&args, name);
 	if (!err)
 		err = exec_object(object, file, name, &args, tf);
 	if (err)

@@ -335,12 +335,11 @@ static void idle_loop(void)
 
 	for (;;) {
 		local_irq_disable();
-		if (cpu->need_resched || cpu->rq.nr_ready)
-			__schedule(true, false);
-		if (cpu->need_resched || cpu->rq.nr_ready)
-			local_irq_enable();
-		else
+		if (!cpu->need_resched && !cpu->rq.nr_ready)
 			cpu_wait_for_irq(); /* STI;HLT: an interrupt cannot slip in between */
+		else
+			__schedule(true, false);
+		local_irq_enable();
 	}
 }
 

@@ -23,10 +23,7 @@ struct fault {
 	u32 access;
 	struct vm_area *vma; /* valid while mmap_lock is held */
 	pte_t *pte;
-	/* A page fetched with mmap_lock released, and for whom. */
-	struct page *held;
-	struct vm_object *held_object;
-	u64 held_index;
+	struct page *held; /* fetched with mmap_lock released: it must not go before the next look */
 };
 
 #define RETRY 1 /* mmap_lock was released: look everything up again */
@@ -170,47 +167,26 @@ static int fault_write_protected(struct fault *f)
 
 /* ---- Pages of objects ------------------------------------------------------------------------- */
 
-static void drop_held(struct fault *f)
+static void hold_page(struct fault *f, struct page *page)
 {
-	if (!f->held)
-		return;
-	put_page(f->held);
-	object_put(f->held_object);
-	f->held = NULL;
+	if (f->held)
+		put_page(f->held);
+	f->held = page;
 }
 
 /* Without mmap_lock: a pager may take its time. */
 static int fetch_page(struct fault *f, u64 index)
 {
 	struct vm_object *object = object_get(f->vma->object);
+	struct page *page;
 	int err;
 
 	mutex_unlock(&f->mm->mmap_lock);
-	err = object_get_page(object, index, &f->held);
+	err = object_get_page(object, index, &page);
+	object_put(object);
+	hold_page(f, err ? NULL : page);
 	mutex_lock(&f->mm->mmap_lock);
-	if (err) {
-		object_put(object);
-		return err;
-	}
-	f->held_object = object;
-	f->held_index = index;
-	return RETRY;
-}
-
-/* The up-to-date page with a reference for the caller, or NULL: fetch it first. */
-static struct page *find_page(struct fault *f, u64 index)
-{
-	struct page *page = f->held;
-
-	if (page && f->held_object == f->vma->object && f->held_index == index)
-		get_page(page);
-	else
-		page = page_cache_find(f->vma->object, index);
-	if (page && !page_test(page, PG_uptodate)) {
-		put_page(page);
-		page = NULL;
-	}
-	return page;
+	return err ? err : RETRY;
 }
 
 /*
@@ -233,20 +209,18 @@ static int map_object_page(struct fault *f, struct page *page, u64 index)
 static int fault_object(struct fault *f)
 {
 	u64 index = object_index(f->vma, f->addr);
-	struct page *page = find_page(f, index);
+	struct page *page = page_cache_find(f->vma->object, index);
 	int err;
 
-	if (!page) {
-		drop_held(f);
+	if (!page)
 		return fetch_page(f, index);
-	}
-	if ((f->access & FAULT_WRITE) && !(f->vma->flags & VMA_SHARED))
+	if (!page_test(page, PG_uptodate))
+		err = fetch_page(f, index); /* somebody else is at it: wait */
+	else if ((f->access & FAULT_WRITE) && !(f->vma->flags & VMA_SHARED))
 		err = map_new_page(f, page);
 	else
 		err = map_object_page(f, page, index);
 	put_page(page);
-	if (err == RETRY)
-		drop_held(f);
 	return err;
 }
 
@@ -295,7 +269,7 @@ int handle_mm_fault(struct mm *mm, u64 addr, u32 access)
 		err = thread_killed(current) ? -EINTR : fault_once(&f);
 	while (err == RETRY);
 	mutex_unlock(&mm->mmap_lock);
-	drop_held(&f);
+	hold_page(&f, NULL);
 	return err;
 }
 
@@ -342,28 +316,23 @@ static void report_user_fault(struct trap_frame *tf, u64 addr, int err)
 	const char *access = tf->error & PF_FETCH ? "execute" :
 			     tf->error & PF_WRITE ? "write" :
 						    "read";
+	const char *fmt = "bus error: the pager could not supply the page to %s (error %d)";
 	char what[96];
 	int signal = SIGBUS;
 
-	switch (err) {
-	case -EINTR: /* already on its way out */
+	if (err == -EINTR) /* already on its way out */
 		return;
-	case -EFAULT:
+	if (err == -EFAULT) {
 		signal = SIGSEGV;
-		snprintf(what, sizeof(what), "segmentation fault: no right to %s%s", access,
-			 addr >= USER_END ? " a kernel address" : "");
-		break;
-	case -ENOMEM:
+		fmt = addr < USER_END ? "segmentation fault: no right to %s" :
+					"segmentation fault: no right to %s a kernel address";
+	} else if (err == -ENOMEM) {
 		signal = SIGKILL;
-		snprintf(what, sizeof(what), "no memory for a page to %s", access);
-		break;
-	case -ENXIO:
-		snprintf(what, sizeof(what), "bus error: %s past the end of the mapped file", access);
-		break;
-	default:
-		snprintf(what, sizeof(what), "bus error: the pager could not supply the page (error %d)",
-			 -err);
+		fmt = "no memory for a page to %s";
+	} else if (err == -ENXIO) {
+		fmt = "bus error: %s past the end of the mapped file";
 	}
+	snprintf(what, sizeof(what), fmt, access, -err);
 	task_fault(tf, what, addr, signal);
 }
 

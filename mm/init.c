@@ -23,35 +23,31 @@
 
 static u64 bump_start, bump_next, bump_end; /* physical */
 
-static bool overlaps(u64 a, u64 a_end, u64 b, u64 b_end)
+/* If [start, end) meets [taken, taken_end), go on behind that at the earliest. */
+static void skip_over(u64 start, u64 end, u64 taken, u64 taken_end, u64 *resume)
 {
-	return a < b_end && b < a_end;
+	if (start < taken_end && taken < end)
+		*resume = MAX(*resume, taken_end);
 }
 
-/* Something of start-up's own in [start, end)? Then *resume is where that ends. */
-static bool is_taken(u64 start, u64 end, u64 *resume)
+/* Where to go on if something of start-up's own lies in [start, end); 0: nothing does. */
+static u64 taken_until(u64 start, u64 end)
 {
-	u64 kernel_end = kernel_to_phys(__kernel_end);
+	u64 resume = 0;
 	u32 i;
 
-	*resume = 0;
-	if (overlaps(start, end, 0, LOW_MEMORY_END))
-		*resume = MAX(*resume, LOW_MEMORY_END);
-	if (overlaps(start, end, KERNEL_PHYS, kernel_end))
-		*resume = MAX(*resume, kernel_end);
+	skip_over(start, end, 0, LOW_MEMORY_END, &resume);
+	skip_over(start, end, KERNEL_PHYS, kernel_to_phys(__kernel_end), &resume);
+	skip_over(start, end, bump_start, bump_next, &resume);
 	for (i = 0; i < boot_info.nr_mods; i++)
-		if (overlaps(start, end, boot_info.mod[i].start, boot_info.mod[i].end))
-			*resume = MAX(*resume, boot_info.mod[i].end);
+		skip_over(start, end, boot_info.mod[i].start, boot_info.mod[i].end, &resume);
 	for (i = 0; i < boot_info.nr_mem; i++) {
 		struct boot_mem *m = &boot_info.mem[i];
 
-		if (m->type != BOOT_MEM_AVAILABLE && overlaps(start, end, m->base, m->base + m->len))
-			*resume = MAX(*resume, m->base + m->len);
+		if (m->type != BOOT_MEM_AVAILABLE)
+			skip_over(start, end, m->base, m->base + m->len, &resume);
 	}
-	if (overlaps(start, end, bump_start, bump_next))
-		*resume = MAX(*resume, bump_next);
-	*resume = ALIGN_UP(*resume, PAGE_SIZE);
-	return *resume != 0;
+	return ALIGN_UP(resume, PAGE_SIZE);
 }
 
 /* Call fn on every maximal run of free pages in an available range. */
@@ -67,13 +63,12 @@ static void for_each_free_run(void (*fn)(u64 start, u64 end))
 		if (m->type != BOOT_MEM_AVAILABLE)
 			continue;
 		while (at < end) {
-			if (!is_taken(at, at + PAGE_SIZE, &resume)) {
-				at += PAGE_SIZE;
-				continue;
-			}
-			if (run < at)
+			resume = taken_until(at, at + PAGE_SIZE);
+			if (resume && run < at)
 				fn(run, at);
-			at = run = MAX(resume, at + PAGE_SIZE);
+			at = MAX(resume, at + PAGE_SIZE);
+			if (resume)
+				run = at;
 		}
 		if (run < MIN(at, end))
 			fn(run, MIN(at, end));

@@ -319,9 +319,10 @@ static int add_new_page(struct vm_object *object, u64 index, struct page **out)
 		unlock_page(page);
 	else
 		err = fill_page(object, index, page);
-	*out = page;
 	if (err)
 		put_page(page);
+	else
+		*out = page;
 	return err;
 }
 
@@ -336,20 +337,22 @@ static int wait_for_page(struct page *page)
 
 int object_get_page(struct vm_object *object, u64 index, struct page **out)
 {
+	struct page *page;
 	int err;
 
 	do {
 		if (past_end(object, index))
 			return -ENXIO;
-		*out = page_cache_find(object, index);
-		if (!*out) {
+		page = page_cache_find(object, index);
+		if (!page) {
 			err = add_new_page(object, index, out);
-			continue;
-		}
-		if (page_test(*out, PG_uptodate))
+		} else if (page_test(page, PG_uptodate)) {
+			*out = page;
 			return 0;
-		err = wait_for_page(*out);
-		put_page(*out);
+		} else {
+			err = wait_for_page(page);
+			put_page(page);
+		}
 	} while (err == -EEXIST);
 	return err;
 }

@@ -54,8 +54,8 @@ static inline u64 object_nr_pages(const struct vm_object *object)
 
 /*
  * The page at index, up to date, with a reference. Asks the pager if need be. Errors: -ENXIO past
- * the end, -EIO from the pager or because it is gone, -ENOMEM, -EINTR when killed.
- * Context: may sleep; no mmap lock of the pager's own address space held.
+ * the end, -EIO from the pager or because it is gone, -ENOMEM, -EINTR when killed; then *page is
+ * what it was. Context: may sleep; no mmap lock of the pager's own address space held.
  */
 int object_get_page(struct vm_object *object, u64 index, struct page **page);
 /* Only what is cached: a reference, or NULL. */
