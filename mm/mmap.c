@@ -2,6 +2,7 @@
 #include "arch/paging.h"
 #include "kernel/file.h"
 #include "mm/mm.h"
+#include "mm/object.h"
 #include "mm/page_alloc.h"
 #include "mm/rmap.h"
 #include "mm/tlb.h"
@@ -124,6 +125,8 @@ s64 mm_map(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_object *object
 	len = ALIGN_UP(len, PAGE_SIZE);
 	if (!len || (fixed && !range_ok(addr, len)))
 		return -EINVAL;
+	if (object && (flags & VMA_SHARED) && (flags & (VMA_WRITE | VMA_MAYWRITE)))
+		object_make_writable(object);
 	mutex_lock(&mm->mmap_lock);
 	populate = mm->pinned || mm->lock_future;
 	if (populate)

@@ -259,6 +259,13 @@ void object_put(struct vm_object *object)
 	kfree(object);
 }
 
+void object_make_writable(struct vm_object *object)
+{
+	if (object->kind == OBJECT_PAGED && !READ_ONCE(object->written) &&
+	    !xchg(&object->written, 1u))
+		flush_tlb_cpus(READ_ONCE(cpu_online_mask), TLB_UNMAP);
+}
+
 void object_resize(struct vm_object *object, u64 size)
 {
 	bool shrinks = size < object->size;
@@ -359,6 +366,8 @@ int object_get_page(struct vm_object *object, u64 index, struct page **out)
 
 int object_copy(struct vm_object *object, u64 offset, void *buf, size_t len, bool write)
 {
+	if (write)
+		object_make_writable(object);
 	while (len) {
 		size_t in_page = offset % PAGE_SIZE, n = MIN(len, PAGE_SIZE - in_page);
 		struct page *page;

@@ -32,6 +32,7 @@ struct vm_object {
 	/* Atomic. */
 	u32 refcount;
 	u64 size; /* bytes; shrinks only in object_resize */
+	u32 written; /* somebody may write its pages: see object_make_writable */
 	/* Under lock. */
 	spinlock_t lock;
 	struct list_head mappings; /* VMAs, by object_node or anon_node (kind ANON) */
@@ -69,6 +70,13 @@ int page_cache_add(struct vm_object *object, u64 index, struct page *page);
 bool page_cache_remove(struct page *page, u32 refs);
 /* After waiting for the pager: if the object has shrunk meanwhile, the page goes. Page locked. */
 void page_drop_past_end(struct page *page);
+/*
+ * Before the first writable mapping or write. A frame in limbo may still be read through old
+ * translations while a refault shows the same page in a new frame; harmless while nobody can write
+ * the new one. From here on reclaim flushes this object's pages before they leave the cache; what
+ * is in limbo already is flushed now. May sleep, no spinlock held.
+ */
+void object_make_writable(struct vm_object *object);
 /* Change the size; pages past a smaller end are unmapped, flushed and dropped. May sleep. */
 void object_resize(struct vm_object *object, u64 size);
 /* Copy between an object and kernel memory, paging in; writing marks pages dirty. 0 or error. */

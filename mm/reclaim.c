@@ -109,7 +109,11 @@ static int page_out(struct page *page)
 	return err;
 }
 
-/* All pages on the list are locked, unmapped and dirty: one flush, then the page-outs. */
+/*
+ * All pages on the list are locked, unmapped, and dirty or of an object that may be written: one
+ * flush, then the page-outs. A written object's clean page may not wait in limbo either: a refault
+ * could write a new frame while another CPU still reads this one.
+ */
 static void pageout_list(struct list_head *dirty, struct list_head *keep, struct scan_control *sc)
 {
 	struct page *page;
@@ -120,7 +124,8 @@ static void pageout_list(struct list_head *dirty, struct list_head *keep, struct
 	sc->freed += try_to_unmap_flush(); /* also: the batch is empty while we wait for the pager */
 	sc->stale = false;
 	while ((page = list_pop(dirty, struct page, lru))) {
-		if (page_out(page) == -EIO) { /* the pager is gone: nobody will ever take these bytes */
+		if (page_test(page, PG_dirty) && page_out(page) == -EIO) {
+			/* the pager is gone: nobody will ever take these bytes */
 			page_clear(page, PG_dirty);
 			lost++;
 		}
@@ -145,8 +150,8 @@ static void shrink_page(struct page *page, struct list_head *dirty, struct list_
 		unlock_and_keep(page, keep);
 	else if (!unmap_page(page, sc))
 		keep_page(page, keep, sc);
-	else if (page_test(page, PG_dirty))
-		list_add_tail(&page->lru, dirty);
+	else if (page_test(page, PG_dirty) || READ_ONCE(page->object->written))
+		list_add_tail(&page->lru, dirty); /* looked at after the PTEs are gone */
 	else if (!take_page(page, sc))
 		keep_page(page, keep, sc);
 }

@@ -24,9 +24,11 @@
 struct stale_entry {
 	u64 pfn, va, seq;
 	struct mm *mm;  /* NULL: kernel addresses */
+	struct vm_object *object; /* what the frame showed: a page of a file; NULL otherwise */
+	u64 index;
 	cpumask_t cpus; /* that may hold it, full flushes since seq not counted */
 	bool writes;    /* W and D were set: a CPU can write the frame without a walk */
-	u32 next_pfn, next_va;
+	u32 next_pfn, next_va, next_page;
 	u64 callers[NR_CALLERS];
 	char thread[THREAD_NAME_LEN];
 };
@@ -35,7 +37,7 @@ bool tlbsan_on;
 
 static struct stale_entry *pool;
 static u32 pool_size, pool_used, free_list, lost; /* index 0 of the pool is not used */
-static u32 by_pfn[NR_CHAINS], by_va[NR_CHAINS];
+static u32 by_pfn[NR_CHAINS], by_va[NR_CHAINS], by_page[NR_CHAINS];
 static u64 seq;
 /* Sequence of each CPU's last full flush; for user entries a skip while lazy counts as one. */
 static u64 flushed_user[NR_CPUS], flushed_all[NR_CPUS];
@@ -90,19 +92,39 @@ static cpumask_t holders(const struct stale_entry *e)
 	return left;
 }
 
-static void unlink_entry(u32 *chain, u32 index, bool va)
+static u32 *page_chain(const struct vm_object *object, u64 index)
+{
+	return &by_page[(index + ((u64)object >> 6)) % NR_CHAINS];
+}
+
+/* link: which of an entry's three links belongs to the chain. */
+static void unlink_entry(u32 *chain, u32 index, size_t link)
 {
 	while (*chain != index)
-		chain = va ? &pool[*chain].next_va : &pool[*chain].next_pfn;
-	*chain = va ? pool[index].next_va : pool[index].next_pfn;
+		chain = (u32 *)((u8 *)&pool[*chain] + link);
+	*chain = *(u32 *)((u8 *)&pool[index] + link);
+}
+
+static void link_entry(u32 index)
+{
+	struct stale_entry *e = &pool[index];
+	u32 *pfn = pfn_chain(e->pfn), *va = va_chain(e->mm, e->va);
+	u32 *page = page_chain(e->object, e->index);
+
+	e->next_pfn = *pfn;
+	e->next_va = *va;
+	e->next_page = *page;
+	*pfn = *va = *page = index;
 }
 
 static void drop_entry(u32 index)
 {
 	struct stale_entry *e = &pool[index];
 
-	unlink_entry(pfn_chain(e->pfn), index, false);
-	unlink_entry(va_chain(e->mm, e->va), index, true);
+	unlink_entry(pfn_chain(e->pfn), index, offsetof(struct stale_entry, next_pfn));
+	unlink_entry(va_chain(e->mm, e->va), index, offsetof(struct stale_entry, next_va));
+	unlink_entry(page_chain(e->object, e->index), index,
+		     offsetof(struct stale_entry, next_page));
 	e->pfn = 0;
 	e->cpus = 0;
 	e->next_pfn = free_list;
@@ -169,11 +191,12 @@ void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, bool gathered)
 		*e = (struct stale_entry){.pfn = pte_pfn(old), .va = ALIGN_DOWN(va, PAGE_SIZE),
 					  .seq = ++seq, .mm = mm, .cpus = cpus_in_mask,
 					  .writes = (old & PTE_W) && (old & PTE_D)};
+		if (mm && !page_test(pfn_to_page(e->pfn), PG_anon)) {
+			e->object = pfn_to_page(e->pfn)->object;
+			e->index = pfn_to_page(e->pfn)->index;
+		}
 		note_callers(e);
-		e->next_pfn = *pfn_chain(e->pfn);
-		*pfn_chain(e->pfn) = index;
-		e->next_va = *va_chain(mm, e->va);
-		*va_chain(mm, e->va) = index;
+		link_entry(index);
 	} else if (cpus_in_mask && !lost++) {
 		pr_warn("tlbsan: more stale entries than it can remember: some are not checked\n");
 	}
@@ -299,16 +322,24 @@ void __tlbsan_check_copy(struct page *page, const char *what)
 	spin_unlock_irqrestore(&lock, flags);
 }
 
+static bool shows_same_page(const struct stale_entry *e, const struct page *page)
+{
+	return e->object && e->object == page->object && e->index == page->index;
+}
+
+/* Any address space that has the page of the file by another frame, this address or another. */
 void __tlbsan_check_map(struct mm *mm, u64 va, struct page *page)
 {
-	u64 flags = spin_lock_irqsave(&lock);
+	u64 flags = spin_lock_irqsave(&lock), pfn = page_to_pfn(page);
+	const char *rule = "rule 3: a page becomes writable in a new frame while a CPU may use the old";
 	u32 i;
 
 	for (i = *va_chain(mm, va); i; i = pool[i].next_va)
-		if (pool[i].mm == mm && pool[i].va == va && pool[i].pfn != page_to_pfn(page) &&
-		    holders(&pool[i]))
-			report(&pool[i], "rule 3: an address becomes writable on a new frame while a CPU "
-					 "may use the old one");
+		if (pool[i].mm == mm && pool[i].va == va && pool[i].pfn != pfn && holders(&pool[i]))
+			report(&pool[i], rule);
+	for (i = *page_chain(page->object, page->index); i; i = pool[i].next_page)
+		if (shows_same_page(&pool[i], page) && pool[i].pfn != pfn && holders(&pool[i]))
+			report(&pool[i], rule);
 	spin_unlock_irqrestore(&lock, flags);
 }
 
