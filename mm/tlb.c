@@ -92,14 +92,18 @@ static u64 range_pages(const struct tlb_request *req)
 	return (req->end - req->start) >> PAGE_SHIFT;
 }
 
+static void flush_local_page(struct mm *mm, u64 va)
+{
+	local_flush_tlb_page(va);
+	tlbsan_flushed_page(this_cpu(), mm, va);
+}
+
 static void invalidate_range(const struct tlb_request *req)
 {
 	u64 va;
 
-	for (va = req->start; va < req->end; va += PAGE_SIZE) {
-		local_flush_tlb_page(va);
-		tlbsan_flushed_page(this_cpu(), req->mm, va);
-	}
+	for (va = req->start; va < req->end; va += PAGE_SIZE)
+		flush_local_page(req->mm, va);
 }
 
 /*
