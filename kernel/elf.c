@@ -72,7 +72,8 @@ static void add_segment(const struct elf_phdr *p, const struct elf_header *h, st
 	s->filesz = p->filesz;
 	s->memsz = p->memsz;
 	s->offset = p->offset;
-	s->prot = (p->flags & PF_R ? 1u : 0) | (p->flags & PF_W ? 2u : 0) | (p->flags & PF_X ? 4u : 0);
+	s->prot = (p->flags & PF_R ? 1u : 0) | (p->flags & PF_W ? 2u : 0) |
+		  (p->flags & PF_X ? 4u : 0);
 	info->end = ALIGN_UP(p->vaddr + p->memsz, PAGE_SIZE);
 	if (h->phoff >= p->offset && h->phoff - p->offset < p->filesz)
 		info->phdr_vaddr = p->vaddr + (h->phoff - p->offset);

@@ -19,7 +19,7 @@
 #define PATH_LIMIT 256
 #define SIGKILL    9
 
-/* ---- Strings --------------------------------------------------------------------------------------- */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
 int exec_args_alloc(struct exec_args *args)
 {
@@ -78,7 +78,7 @@ static int add_user_strings(struct exec_args *args, u64 vector, bool env)
 	}
 }
 
-/* ---- Segments --------------------------------------------------------------------------------------- */
+/* ---- Segments -------------------------------------------------------------------------------- */
 
 static int map_fixed(struct mm *mm, u64 start, u64 end, u32 flags, struct vm_object *object,
 		     u64 pgoff, struct file *file)
@@ -128,7 +128,7 @@ static int clear_tails(const struct elf_info *info)
 	return 0;
 }
 
-/* ---- The stack --------------------------------------------------------------------------------------- */
+/* ---- The stack ------------------------------------------------------------------------------- */
 
 enum { AT_NULL = 0, AT_PHDR = 3, AT_PHENT = 4, AT_PHNUM = 5, AT_PAGESZ = 6, AT_ENTRY = 9,
        AT_UID = 11, AT_EUID = 12, AT_GID = 13, AT_EGID = 14, AT_SECURE = 23, AT_RANDOM = 25 };
@@ -173,7 +173,7 @@ static int build_stack(const struct elf_info *info, const struct exec_args *args
 
 _Static_assert((MAX_ARGS + 3 + 2 * NR_AUX) * 8 <= PAGE_SIZE, "the vectors fit a page");
 
-/* ---- Exec ---------------------------------------------------------------------------------------------- */
+/* ---- Exec ------------------------------------------------------------------------------------ */
 
 static void enter_program(struct trap_frame *tf, u64 entry, u64 rsp)
 {

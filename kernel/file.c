@@ -25,7 +25,7 @@
 
 #define TIOCGWINSZ 0x5413
 
-/* ---- Asking the server -------------------------------------------------------------------------- */
+/* ---- Asking the server ----------------------------------------------------------------------- */
 
 static int fs_call(struct endpoint *fs, struct ipc_call *call)
 {
@@ -136,7 +136,7 @@ struct file *fd_lookup(u64 fd)
 	return cap.ptr;
 }
 
-/* ---- System calls ---------------------------------------------------------------------------------- */
+/* ---- System calls ---------------------------------------------------------------------------- */
 
 s64 sys_open(u64 user_path, u64 flags, u64 mode)
 {
@@ -271,7 +271,8 @@ s64 sys_write(u64 fd, u64 buf, u64 len)
 {
 	struct file *file __cleanup(file_cleanup) = fd_lookup(fd);
 
-	if (!file || file->kind == FILE_STREAM || (file->kind == FILE_OBJECT && !file_writable(file)))
+	if (!file || file->kind == FILE_STREAM ||
+	    (file->kind == FILE_OBJECT && !file_writable(file)))
 		return -EBADF;
 	return transfer(file, buf, MIN(len, MAX_RW), true);
 }

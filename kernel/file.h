@@ -28,7 +28,7 @@ struct file {
 	u64 offset;
 };
 
-/* Ask a file server. The new file, or an error in *err (-ENOENT, -EIO: no server, ...). May sleep. */
+/* Ask a file server. The new file, or NULL and *err (-ENOENT, -EIO: no server, ...). May sleep. */
 struct file *file_open(struct endpoint *fs, const char *path, u32 flags, u32 mode, int *err);
 struct file *file_open_console(void);
 /* Another reference; file may be NULL. */

@@ -1,5 +1,5 @@
 /*
- * guard.h - what ends with its block: a lock is given back, a reference is dropped, on every way out.
+ * guard.h - what ends with its block: a lock, a reference; given back on every way out of it.
  *
  * `spin_guard(&lock)` (lock.h) and `mutex_guard(&lock)` (mutex.h) hold a lock from there to the end
  * of the block. A variable declared __cleanup(fn) has fn(&variable) called there. What a return

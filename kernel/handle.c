@@ -62,11 +62,12 @@ s64 handle_install(struct task *task, struct cap cap)
 
 int handle_lookup(struct task *task, u64 handle, enum cap_kind kind, struct cap *cap)
 {
-	const struct cap *found = table_for(task, kind) + handle;
+	const struct cap *found;
 
 	if (handle >= MAX_HANDLES)
 		return -EBADF;
 	spin_guard(&task->handle_lock);
+	found = &table_for(task, kind)[handle];
 	if (found->kind == CAP_NONE || (kind != CAP_NONE && found->kind != kind))
 		return -EBADF;
 	*cap = cap_dup(*found);

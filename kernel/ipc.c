@@ -16,7 +16,7 @@ struct receiver {
 	struct thread *thread;
 };
 
-/* ---- Endpoints -------------------------------------------------------------------------------- */
+/* ---- Endpoints ------------------------------------------------------------------------------- */
 
 struct endpoint *endpoint_create(struct task *owner)
 {
@@ -81,7 +81,7 @@ void ipc_task_exit(struct task *task)
 	fail_calls(&task->received_calls);
 }
 
-/* ---- Calling ---------------------------------------------------------------------------------- */
+/* ---- Calling --------------------------------------------------------------------------------- */
 
 static int queue_call(struct endpoint *endpoint, struct ipc_call *call)
 {
@@ -176,7 +176,7 @@ int ipc_page_out(struct endpoint *pager, u64 cookie, u64 index, const void *data
 	return ipc_call_kernel(pager, &call);
 }
 
-/* ---- Receiving -------------------------------------------------------------------------------- */
+/* ---- Receiving ------------------------------------------------------------------------------- */
 
 static struct ipc_call *take_call(struct endpoint *endpoint)
 {
@@ -227,7 +227,7 @@ void ipc_received(struct ipc_call *call, int error)
 		wake_up_thread(call->caller);
 }
 
-/* ---- Replying --------------------------------------------------------------------------------- */
+/* ---- Replying -------------------------------------------------------------------------------- */
 
 struct ipc_call *ipc_begin_reply(u32 id)
 {

@@ -12,7 +12,7 @@
 #include "kernel/task.h"
 #include "mm/page_alloc.h"
 
-/* ---- Receiving ------------------------------------------------------------------------------------ */
+/* ---- Receiving ------------------------------------------------------------------------------- */
 
 static int deliver(struct ipc_call *call, u64 user_msg)
 {
@@ -54,7 +54,7 @@ s64 sys_ipc_recv(u64 handle, u64 user_msg)
 	return err;
 }
 
-/* ---- Replying ------------------------------------------------------------------------------------- */
+/* ---- Replying -------------------------------------------------------------------------------- */
 
 /* A reference to what the message passes on, never with the right to receive. */
 static int pass_handle(const struct ipc_msg *msg, struct cap *cap)
@@ -90,7 +90,7 @@ s64 sys_ipc_reply(u64 user_msg)
 		return -EFAULT;
 	call = ipc_begin_reply(msg.reply_to);
 	if (!call)
-		return -ESRCH; /* nobody waits for it: the caller was killed, or the id is made up */
+		return -ESRCH; /* the caller was killed, or the id is made up */
 	err = copy_reply(call, &msg);
 	ipc_finish_reply(call, err ? -EIO : 0);
 	return err;
@@ -104,7 +104,7 @@ s64 sys_ipc_reply_recv(u64 handle, u64 msg)
 	return err && err != -ESRCH ? err : sys_ipc_recv(handle, msg);
 }
 
-/* ---- Calling from user mode -------------------------------------------------------------------- */
+/* ---- Calling from user mode ------------------------------------------------------------------ */
 
 static int prepare_user_call(struct ipc_call *call, const struct ipc_msg *msg, void *page)
 {
@@ -184,5 +184,6 @@ s64 sys_handle_mint(u64 handle, u64 badge)
 		return err;
 	if (!(cap.rights & CAP_RECEIVE) || badge == IPC_BADGE_KERNEL)
 		return -EPERM;
-	return handle_install(current->task, (struct cap){CAP_ENDPOINT, 0, endpoint_get(cap.ptr), badge});
+	endpoint_get(cap.ptr);
+	return handle_install(current->task, (struct cap){CAP_ENDPOINT, 0, cap.ptr, badge});
 }

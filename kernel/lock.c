@@ -97,7 +97,8 @@ void spin_unlock_irqrestore(spinlock_t *lock, u64 flags)
 
 void spin_assert_held(const spinlock_t *lock)
 {
-	ASSERT(READ_ONCE(lock->owner) == smp_cpu_id() + 1, "%s is not held here", lock->class->name);
+	ASSERT(READ_ONCE(lock->owner) == smp_cpu_id() + 1, "%s is not held here",
+	       lock->class->name);
 }
 
 bool may_sleep(void)
@@ -121,7 +122,8 @@ void assert_may_wait_for_ipi(void)
 
 	ASSERT(cpu->nr_held == 0, "cpu%u waits for IPI acknowledgements holding %s", cpu->id,
 	       cpu->held[cpu->nr_held - 1]->class->name);
-	ASSERT(!irqs_disabled(), "cpu%u waits for IPI acknowledgements with interrupts off", cpu->id);
+	ASSERT(!irqs_disabled(), "cpu%u waits for IPI acknowledgements with interrupts off",
+	       cpu->id);
 }
 
 void preempt_disable(void)

@@ -310,23 +310,11 @@ void preempt_check(void)
 
 void sched_set_affinity(struct thread *t, cpumask_t mask)
 {
-	u64 flags = local_irq_save();
-	struct cpu *cpu = lock_thread_cpu(t);
-	bool move;
-
-	t->affinity = mask;
-	move = t->on_rq && !cpumask_test(mask, t->cpu) && !list_empty(&t->run_node);
-	if (move) {
-		rq_remove(&cpu->rq, t);
-		t->cpu = cpumask_first(mask & READ_ONCE(cpu_online_mask));
-	}
-	spin_unlock(&cpu->rq.lock);
-	if (move)
-		enqueue_on(&cpus[t->cpu], t, false);
-	else if (t->on_rq && !cpumask_test(mask, t->cpu))
-		kick(cpu);
-	local_irq_restore(flags);
-	preempt_check();
+	ASSERT(t == current || !t->on_rq, "%s is moved by somebody else", t->name);
+	ASSERT(mask & READ_ONCE(cpu_online_mask), "no CPU of %lx is online", mask);
+	WRITE_ONCE(t->affinity, mask);
+	if (t == current && !cpumask_test(mask, smp_cpu_id()))
+		sched_yield(); /* finish_switch queues it where it may run */
 }
 
 static void idle_loop(void)

@@ -1,7 +1,7 @@
 /*
  * sched.h - fixed-priority preemptive scheduling, FIFO within a priority, a queue per CPU.
  *
- * The thread with the highest priority runs; a thread that is preempted goes back to the head of its
+ * The thread with the highest priority runs; one that is preempted goes back to the head of its
  * queue, one that used up its slice (only when equals wait) or yields goes to the tail. A waking
  * thread goes to the CPU it ran on, or to an idle one its affinity allows. An idle CPU looks for
  * work on other queues before it halts. The kernel is preemptible wherever preempt_count is 0.
@@ -28,7 +28,7 @@ void sched_yield(void);
 
 void set_current_state(u32 state);
 
-/* Make a thread that is in one of these states (bits) runnable. False when it was not. Any context. */
+/* Make a thread that is in one of these states (bits) runnable; false: it was not. Any context. */
 bool try_to_wake_up(struct thread *thread, u32 states, bool handoff);
 #define wake_up_thread(t) try_to_wake_up(t, BIT(THREAD_SLEEPING) | BIT(THREAD_KILLABLE), false)
 /* The same, onto this CPU and in front of its equals: the IPC hand-off. */
@@ -36,7 +36,10 @@ bool try_to_wake_up(struct thread *thread, u32 states, bool handoff);
 /* If the thread runs on some CPU, make that CPU look at it soon. Any context. */
 void sched_kick(struct thread *thread);
 
-/* Restrict thread to CPUs in mask (some of them online). Moves the current thread at once. */
+/*
+ * Restrict thread to CPUs in mask (some of them online): the current one, which moves at once, or
+ * one that was not started yet. Context: may sleep.
+ */
 void sched_set_affinity(struct thread *thread, cpumask_t mask);
 
 /* Reschedule now if that was asked for and is allowed here. */

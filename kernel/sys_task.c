@@ -1,6 +1,7 @@
 /* sys_task.c - the system calls on tasks, threads and time. */
 #include "arch/cpu.h"
 #include "arch/layout.h"
+#include "arch/trap.h"
 #include "arch/uaccess.h"
 #include "drivers/clock.h"
 #include "kernel/syscall.h"
@@ -108,14 +109,12 @@ s64 sys_sched_getaffinity(u64 pid, u64 size, u64 user_mask)
 }
 
 /* There are no signals to block: the old mask is always empty. */
-s64 sys_rt_sigprocmask(u64 how, u64 set, u64 old)
+s64 sys_rt_sigprocmask(struct trap_frame *tf)
 {
-	(void)how;
-	(void)set;
-	return old ? clear_user(old, sizeof(u64)) : 0;
+	return tf->rdx ? clear_user(tf->rdx, sizeof(u64)) : 0;
 }
 
-/* ---- Time ---------------------------------------------------------------------------------------- */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 struct timespec64 {
 	s64 sec, nsec;

@@ -4,7 +4,7 @@
  * All take their arguments as registers hold them and return a value >= 0 or a negative errno.
  * Linux's calls have Linux's numbers and meaning (section 2 of the manual); ours are described in
  * abi.h. Context of all: the calling thread, interrupts on, may sleep. In order: kernel/file.c,
- * mm/sys_mm.c, fork.c and exec.c, sys_task.c, futex.c; then ipc_user.c, handle.c, mm/sys_mm.c, info.c.
+ * mm/sys_mm.c, fork.c and exec.c, sys_task.c, futex.c; ours: ipc_user.c, handle.c, sys_mm.c, info.c
  */
 #pragma once
 
@@ -35,7 +35,7 @@ struct trap_frame;
 	X(56, F, clone)                /* flags, stack, parent_tid, child_tid, tls */              \
 	X(57, F, fork)                                                                             \
 	X(59, F, execve)               /* path, argv, envp */                                      \
-	X(14, 3, rt_sigprocmask)       /* how, set, old */                                         \
+	X(14, F, rt_sigprocmask)       /* how, set, old */                                         \
 	X(24, 0, sched_yield)                                                                      \
 	X(35, 1, nanosleep)            /* request */                                               \
 	X(39, 0, getpid)                                                                           \

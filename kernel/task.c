@@ -117,7 +117,7 @@ static struct task *find_task(u32 pid)
 	return NULL;
 }
 
-/* ---- The end ------------------------------------------------------------------------------------ */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 /* Children of a task that is gone: nobody waits for them. Context: tasks lock held. */
 static void orphan_children(u32 pid, struct list_head *reap)
@@ -218,7 +218,7 @@ int task_kill(u32 pid, int signal)
 	return task ? 0 : -ESRCH;
 }
 
-/* ---- Waiting -------------------------------------------------------------------------------------- */
+/* ---- Waiting --------------------------------------------------------------------------------- */
 
 /* A zombie child that matches, unlinked; or NULL, *any telling whether one may still come. */
 static struct task *take_zombie(u32 parent, s64 pid, bool *any)
@@ -260,7 +260,7 @@ s64 task_wait(s64 pid, s32 *status, bool nohang)
 	return err ? err : any ? 0 : -ECHILD;
 }
 
-/* ---- From the trap --------------------------------------------------------------------------------- */
+/* ---- From the trap --------------------------------------------------------------------------- */
 
 #define SIGILL  4
 #define SIGFPE  8

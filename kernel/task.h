@@ -1,5 +1,5 @@
 /*
- * task.h - tasks (processes): an address space, capabilities, files, and the threads that share them.
+ * task.h - tasks (processes): an address space, capabilities, files, and threads that share them.
  */
 #pragma once
 

@@ -23,7 +23,7 @@ struct fault {
 	u32 access;
 	struct vm_area *vma; /* valid while mmap_lock is held */
 	pte_t *pte;
-	struct page *held; /* fetched with mmap_lock released: it must not go before the next look */
+	struct page *held; /* fetched without mmap_lock: it must not go before the next look */
 };
 
 #define RETRY 1 /* mmap_lock was released: look everything up again */
@@ -49,7 +49,7 @@ static u64 object_index(const struct vm_area *vma, u64 addr)
 	return vma->pgoff + ((addr - vma->start) >> PAGE_SHIFT);
 }
 
-/* ---- Private pages ---------------------------------------------------------------------------- */
+/* ---- Private pages --------------------------------------------------------------------------- */
 
 /* A new page of the area's anonymous object, not mapped yet; the caller has one reference. */
 static struct page *new_anon_page(struct fault *f, u32 gfp)
@@ -165,7 +165,7 @@ static int fault_write_protected(struct fault *f)
 	return err;
 }
 
-/* ---- Pages of objects ------------------------------------------------------------------------- */
+/* ---- Pages of objects ------------------------------------------------------------------------ */
 
 static void hold_page(struct fault *f, struct page *page)
 {
@@ -224,7 +224,7 @@ static int fault_object(struct fault *f)
 	return err;
 }
 
-/* ---- The way through -------------------------------------------------------------------------- */
+/* ---- The way through ------------------------------------------------------------------------- */
 
 static bool access_allowed(const struct vm_area *vma, u32 access)
 {
@@ -305,7 +305,7 @@ int mm_futex_key(struct mm *mm, u64 addr, struct futex_key *key)
 	return 0;
 }
 
-/* ---- From the trap ---------------------------------------------------------------------------- */
+/* ---- From the trap --------------------------------------------------------------------------- */
 
 #define SIGBUS  7
 #define SIGKILL 9

@@ -85,7 +85,7 @@ void init_mm_setup(void);
 
 /* An empty address space with one user; NULL when memory is short. */
 struct mm *mm_create(bool pinned);
-/* mm may be NULL. The last user unmaps everything and frees the tables. May sleep; not current on this CPU. */
+/* The last user unmaps all, frees the tables. May sleep; not this CPU's current. NULL: nothing. */
 void mm_put(struct mm *mm);
 /* fork: copy parent's VMAs; private pages are shared copy-on-write. 0 or -ENOMEM. May sleep. */
 int mm_fork(struct mm *child, struct mm *parent);
@@ -113,7 +113,7 @@ int mm_lock_all(struct mm *mm, bool now, bool future);
 /* The VMA that contains addr, or NULL. Context: mmap_lock held. */
 struct vm_area *find_vma(struct mm *mm, u64 addr);
 
-/* ---- Pages (mmap.c, fault.c) ------------------------------------------------------------------ */
+/* ---- Pages (mmap.c, fault.c) ----------------------------------------------------------------- */
 
 /* Clear PTEs in [start, end), flush, then free. Context: mmap_lock held or no other user. */
 void zap_range(struct mm *mm, u64 start, u64 end);

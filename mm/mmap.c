@@ -72,7 +72,7 @@ void zap_range(struct mm *mm, u64 start, u64 end)
 	flush_tlb_batched_pending(mm);
 }
 
-/* ---- Map and unmap ---------------------------------------------------------------------------- */
+/* ---- Map and unmap --------------------------------------------------------------------------- */
 
 static int unmap_locked(struct mm *mm, u64 start, u64 end)
 {
@@ -145,7 +145,7 @@ s64 mm_map(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_object *object
 	return at;
 }
 
-/* ---- Protect ---------------------------------------------------------------------------------- */
+/* ---- Protect --------------------------------------------------------------------------------- */
 
 /* Take rights away from the PTEs; more rights come with the next fault. true: a flush is due. */
 static bool protect_ptes(struct mm *mm, struct vm_area *vma)
@@ -211,7 +211,7 @@ int mm_protect(struct mm *mm, u64 start, u64 len, u32 prot)
 	return protect_locked(mm, start, start + len, prot);
 }
 
-/* ---- Discard, break, lock ---------------------------------------------------------------------- */
+/* ---- Discard, break, lock -------------------------------------------------------------------- */
 
 int mm_discard(struct mm *mm, u64 start, u64 len)
 {

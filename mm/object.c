@@ -333,7 +333,7 @@ static int add_new_page(struct vm_object *object, u64 index, struct page **out)
 	return err;
 }
 
-/* Somebody else is paging it in: wait for the end. -EEXIST: look again, it may have failed and gone. */
+/* Somebody else is paging it in: wait. -EEXIST: look again, it may have failed and gone. */
 static int wait_for_page(struct page *page)
 {
 	if (lock_page_killable(page))

@@ -69,30 +69,21 @@ static u64 reserve_for(u32 gfp)
 }
 
 /* Reclaim until frames come free. false: nothing left to reclaim and nobody left to end. */
-static bool make_room(unsigned order, u32 gfp)
+static bool make_room(unsigned order)
 {
-	if (current->flags & PF_MEMALLOC)
-		return false;
-	if (try_to_free_pages(order))
-		return true;
-	if (gfp & GFP_NOOOM)
-		return false;
-	return out_of_memory();
+	return !(current->flags & PF_MEMALLOC) && (try_to_free_pages(order) || out_of_memory());
 }
 
 struct page *alloc_pages(unsigned order, u32 gfp)
 {
 	struct page *page;
 
-	for (;;) {
+	do {
 		page = take_frames(order, reserve_for(gfp));
 		if (nr_free_pages() < watermarks.low)
 			wake_kswapd();
-		if (page || (gfp & GFP_NOWAIT) || !may_sleep() || thread_killed(current))
-			break;
-		if (!make_room(order, gfp))
-			break;
-	}
+	} while (!page && !(gfp & GFP_NOWAIT) && may_sleep() && !thread_killed(current) &&
+		 make_room(order));
 	if (!page && !(gfp & GFP_NOWAIT) && scheduler_running)
 		page = take_frames(order, watermarks.min / 4); /* a dying thread's last steps */
 	if (page && (gfp & GFP_ZERO))
@@ -113,9 +104,8 @@ void free_pages(struct page *page, unsigned order)
 	page->refcount = 0;
 	page->flags = 0;
 	poison(page, order);
-	spin_lock(&frames_lock);
+	spin_guard(&frames_lock);
 	buddy_free(&buddy, page_to_pfn(page), order);
-	spin_unlock(&frames_lock);
 }
 
 void put_page(struct page *page)

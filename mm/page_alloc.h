@@ -12,7 +12,6 @@
 #define GFP_KERNEL 0u /* may sleep and reclaim */
 #define GFP_NOWAIT 1u /* never sleeps, never reclaims; may fail */
 #define GFP_ZERO   2u /* zeroed */
-#define GFP_NOOOM  4u /* fail instead of ending a process */
 
 #define PAGE_POISON 0x6b6b6b6b6b6b6b6bULL /* fills free frames */
 

@@ -19,9 +19,10 @@ void page_remove_rmap(struct page *page)
 	atomic_dec(&page->mapcount);
 }
 
+typedef bool rmap_fn(struct page *page, struct vm_area *vma, u64 va, pte_t *pte, void *arg);
+
 /* Call fn for every PTE that maps the page, under that address space's ptl, until it says stop. */
-static void rmap_walk(struct page *page, bool (*fn)(struct page *, struct vm_area *, u64 va, pte_t *, void *),
-		      void *arg)
+static void rmap_walk(struct page *page, rmap_fn *fn, void *arg)
 {
 	struct vm_object *object = page->object;
 	bool anon, go_on = true;

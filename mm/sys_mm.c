@@ -88,7 +88,7 @@ s64 sys_mlockall(u64 flags)
 	return mm_lock_all(current->mm, flags & MCL_CURRENT, flags & MCL_FUTURE);
 }
 
-/* ---- Memory objects, by handle ------------------------------------------------------------------ */
+/* ---- Memory objects, by handle --------------------------------------------------------------- */
 
 s64 sys_object_create(u64 endpoint, u64 cookie, u64 size)
 {

@@ -51,12 +51,12 @@ static struct tlbflush_unmap_batch *get_batch(void)
 	if (self->tlb_ubc)
 		return self->tlb_ubc;
 	page = fail_allocation ? NULL : alloc_pages(0, GFP_NOWAIT | GFP_ZERO);
-	if (!page) {
+	if (page) {
+		count_vm_event(batch_allocated);
+		self->tlb_ubc = phys_to_virt(page_to_phys(page));
+	} else {
 		count_vm_event(batch_alloc_failed);
-		return NULL;
 	}
-	count_vm_event(batch_allocated);
-	self->tlb_ubc = phys_to_virt(page_to_phys(page));
 	return self->tlb_ubc;
 }
 
@@ -113,10 +113,7 @@ unsigned try_to_unmap_flush(void)
 	for (i = 0; i < freed; i++)
 		free_frame(pfn_to_page(batch->pfns[i]));
 	(void)atomic_sub_fetch(&nr_limbo, freed);
-	batch->nr_pages = 0;
-	batch->cpumask = 0;
-	batch->writable = 0;
-	batch->flush_required = 0;
+	*batch = (struct tlbflush_unmap_batch){0};
 	return freed;
 }
 
