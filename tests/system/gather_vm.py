@@ -46,12 +46,15 @@ def qemu_command(cmdline_option, cpus, mem, accel, iso, extra, debug_exit=True):
 class VM:
     """One machine. accel: "single", "multi", or None for QEMU's default; cpus: any -smp value.
 
-    cmdline replaces the loader's command line; None leaves that one in force.
+    cmdline replaces the loader's command line; None leaves that one in force. The TLB sanitizer
+    watches every run unless sanitizer=False: then the figures are those of `make run`.
     """
 
     def __init__(self, cmdline="", cpus=8, mem=64, accel=None, iso=ISO, extra=(), debug_exit=True,
-                 stall=90, limit=600):
+                 stall=90, limit=600, sanitizer=True):
         self.stall, self.limit = stall, limit
+        if sanitizer and cmdline is not None:
+            cmdline += " tlbsan=on"
         self.cmdline = cmdline
         self._options = (cpus, mem, accel, iso, extra, debug_exit)
         self._directory = Path(tempfile.mkdtemp(prefix="gather-vm-"))

@@ -8,7 +8,7 @@ PAGE, BATCH32, PFN, FULL = "page", "batch32", "pfn", "full"
 
 @pytest.fixture(scope="module")
 def tour():
-    with VM("run=tour", cpus=8, mem=64, accel="single") as vm:
+    with VM("run=tour", cpus=8, mem=64, accel="single", sanitizer=False) as vm:
         vm.wait_exit()
         yield vm
 
@@ -66,6 +66,14 @@ def test_policies_reclaim_the_same_amount(figures):
     """A policy that cannot stop at its watermark takes far more than the others."""
     pages = [r["pages"] for r in figures.values()]
     assert max(pages) <= 1.1 * min(pages)
+
+
+def test_the_sanitizer_agrees():
+    """The same code paths, watched: a missing flush would stop the kernel."""
+    with VM("run=tour+96", cpus=8, mem=64, accel="single") as vm:
+        vm.wait_exit()
+        assert vm.lines("tlbsan: on") and len(vm.results(exp="reclaim")) == 4
+        vm.finish(PASS)
 
 
 def test_cpus_in_parallel_read_right_too():
