@@ -9,7 +9,7 @@ set print pretty on
 set architecture i386:x86-64
 
 source tools/gdb/gather.py
-eval "target remote localhost:%d", $port
+eval "target remote 127.0.0.1:%d", $port
 
 # Software breakpoints need the page tables that the boot code has yet to build.
 hbreak entry64
