@@ -39,8 +39,16 @@ multiboot2_header:
 	dd 8
 multiboot2_header_end:
 
+; The other loader: QEMU's -kernel reads this note and enters at pvh_start, ebx = start information.
+section .note.pvh note alloc noexec nowrite align=4
+	dd 4, 4, 18                                 ; sizes of name and value, XEN_ELFNOTE_PHYS32_ENTRY
+	db "Xen", 0
+	dd PHYS(pvh_start)
+
 section .text
 bits 32
+pvh_start:
+	mov eax, 0x336ec578                         ; PVH_MAGIC
 global start
 start:
 	cli

@@ -9,6 +9,7 @@
 #include "arch/trap.h"
 #include "boot/bootinfo.h"
 #include "boot/multiboot2.h"
+#include "boot/pvh.h"
 #include "drivers/acpi.h"
 #include "drivers/clock.h"
 #include "drivers/fw_cfg.h"
@@ -31,9 +32,12 @@ static void read_boot_info(u32 magic, u64 mbi_phys)
 {
 	int err;
 
-	if (magic != MULTIBOOT2_BOOTLOADER_MAGIC)
-		panic("boot: magic %x is not that of a multiboot2 loader", magic);
-	err = multiboot2_parse(phys_to_virt(mbi_phys), BOOT_MAP_SIZE - mbi_phys, &boot_info);
+	if (magic == MULTIBOOT2_BOOTLOADER_MAGIC)
+		err = multiboot2_parse(phys_to_virt(mbi_phys), BOOT_MAP_SIZE - mbi_phys, &boot_info);
+	else if (magic == PVH_MAGIC)
+		err = pvh_parse(phys_to_virt(0), BOOT_MAP_SIZE, mbi_phys, &boot_info);
+	else
+		panic("boot: magic %x is neither that of multiboot2 nor of PVH", magic);
 	if (boot_info.nr_mem == 0)
 		panic("boot: the boot loader gave no memory map (error %d)", err);
 	if (err < 0)

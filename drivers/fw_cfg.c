@@ -17,14 +17,13 @@ struct fw_cfg_file {
 	char name[56];
 };
 
-static void read_item(u16 key, void *buf, size_t len)
+void fw_cfg_read(void *buf, size_t len)
 {
-	outw(FW_CFG_SELECTOR, key);
 	for (u8 *p = buf; len > 0; len--)
 		*p++ = inb(FW_CFG_DATA);
 }
 
-int fw_cfg_read_string(const char *name, char *buf, size_t size)
+s64 fw_cfg_open(const char *name)
 {
 	static struct {
 		u32 count; /* big-endian, as all of it */
@@ -33,19 +32,28 @@ int fw_cfg_read_string(const char *name, char *buf, size_t size)
 	char signature[4];
 	u32 count;
 
-	read_item(KEY_SIGNATURE, signature, sizeof(signature));
+	outw(FW_CFG_SELECTOR, KEY_SIGNATURE);
+	fw_cfg_read(signature, sizeof(signature));
 	if (memcmp(signature, "QEMU", sizeof(signature)) != 0)
 		return -ENODEV;
-	read_item(KEY_DIRECTORY, &directory, sizeof(directory));
+	outw(FW_CFG_SELECTOR, KEY_DIRECTORY);
+	fw_cfg_read(&directory, sizeof(directory));
 	count = MIN(__builtin_bswap32(directory.count), MAX_FILES);
-	for (const struct fw_cfg_file *f = directory.file; f < directory.file + count; f++) {
-		size_t len = __builtin_bswap32(f->size);
-
-		if (strncmp(f->name, name, sizeof(f->name)) != 0)
-			continue;
-		memset(buf, 0, size);
-		read_item(__builtin_bswap16(f->select), buf, MIN(len, size - 1));
-		return (int)MIN(len, INT32_MAX);
-	}
+	for (const struct fw_cfg_file *f = directory.file; f < directory.file + count; f++)
+		if (strncmp(f->name, name, sizeof(f->name)) == 0) {
+			outw(FW_CFG_SELECTOR, __builtin_bswap16(f->select));
+			return __builtin_bswap32(f->size);
+		}
 	return -ENOENT;
+}
+
+int fw_cfg_read_string(const char *name, char *buf, size_t size)
+{
+	s64 len = fw_cfg_open(name);
+
+	if (len < 0)
+		return (int)len;
+	memset(buf, 0, size);
+	fw_cfg_read(buf, MIN((size_t)len, size - 1));
+	return (int)MIN(len, INT32_MAX);
 }

@@ -5,6 +5,7 @@
 #include "kernel/init.h"
 #include "arch/trap.h"
 #include "boot/bootinfo.h"
+#include "drivers/fw_cfg.h"
 #include "drivers/exit.h"
 #include "kernel/cmdline.h"
 #include "kernel/console.h"
@@ -16,6 +17,7 @@
 #include "kernel/task.h"
 #include "mm/mm.h"
 #include "mm/object.h"
+#include "mm/page_alloc.h"
 #include "mm/oom.h"
 #include "mm/reclaim.h"
 #include "mm/tlb.h"
@@ -25,30 +27,57 @@
 #define ARCHIVE       "initrd.tar"
 #define FIRST_PROGRAM "/bin/monitor"
 
-/* An object that shows a boot module's own frames. They were never the allocator's. */
-static struct vm_object *module_object(const char *name)
+/* The boot module's own frames; they were never the allocator's. */
+static struct page *module_page(const struct boot_mod *mod, u64 index)
 {
-	const struct boot_mod *mod = NULL;
-	struct vm_object *object;
-	u64 size, i;
+	return pfn_to_page((mod->start >> PAGE_SHIFT) + index);
+}
+
+/* Without a boot loader's ISO (boot/pvh.h): the next page of the open fw_cfg file. */
+static struct page *fw_cfg_page(u64 bytes)
+{
+	struct page *page = alloc_pages(0, GFP_KERNEL | GFP_ZERO);
+
+	if (!page)
+		panic("no memory for what QEMU's fw_cfg holds: give the machine more");
+	fw_cfg_read(phys_to_virt(page_to_phys(page)), MIN(bytes, PAGE_SIZE));
+	return page;
+}
+
+static const struct boot_mod *find_module(const char *name)
+{
+	u32 i;
 
 	for (i = 0; i < boot_info.nr_mods; i++)
 		if (!strcmp(boot_info.mod[i].name, name))
-			mod = &boot_info.mod[i];
-	if (!mod)
-		panic("the boot loader passed no module %s (see iso/grub.cfg)", name);
-	if (!IS_ALIGNED(mod->start, PAGE_SIZE) || mod->end > max_pfn << PAGE_SHIFT)
+			return &boot_info.mod[i];
+	return NULL;
+}
+
+/* An object that shows a boot module, or the fw_cfg file opt/gather/NAME. */
+static struct vm_object *module_object(const char *name)
+{
+	const struct boot_mod *mod = find_module(name);
+	struct vm_object *object;
+	char file[64];
+	s64 size, at;
+
+	snprintf(file, sizeof(file), "opt/gather/%s", name);
+	size = mod ? (s64)(mod->end - mod->start) : fw_cfg_open(file);
+	if (size <= 0)
+		panic("no boot module %s (iso/grub.cfg) and no fw_cfg file %s", name, file);
+	if (mod && (!IS_ALIGNED(mod->start, PAGE_SIZE) || mod->end > max_pfn << PAGE_SHIFT))
 		panic("boot module %s at %lx does not lie in whole pages of known memory", name,
 		      mod->start);
-	size = mod->end - mod->start;
-	object = object_create(OBJECT_BOOT, NULL, 0, size);
+	object = object_create(OBJECT_BOOT, NULL, 0, (u64)size);
 	if (!object)
 		panic("no memory for boot module %s", name);
-	for (i = 0; i < DIV_ROUND_UP(size, PAGE_SIZE); i++) {
-		struct page *page = pfn_to_page((mod->start >> PAGE_SHIFT) + i);
+	for (at = 0; at < size; at += PAGE_SIZE) {
+		u64 index = (u64)at / PAGE_SIZE;
+		struct page *page = mod ? module_page(mod, index) : fw_cfg_page((u64)(size - at));
 
 		page_set(page, PG_uptodate | PG_unevictable);
-		(void)page_cache_add(object, i, page);
+		(void)page_cache_add(object, index, page);
 	}
 	return object;
 }
