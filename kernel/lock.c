@@ -3,6 +3,7 @@
 #include "arch/cpu.h"
 #include "kernel/cpu.h"
 #include "kernel/log.h"
+#include "kernel/perturb.h"
 #include "kernel/sched.h"
 
 /* A spin that lasts this many pauses is a deadlock even under emulation: name both sides. */
@@ -42,7 +43,9 @@ static bool try_acquire(struct cpu *cpu, spinlock_t *lock)
 {
 	if (READ_ONCE(lock->owner) || !cmpxchg_bool(&lock->owner, 0u, cpu->id + 1))
 		return false;
-	cpu->held[cpu->nr_held++] = lock;
+	cpu->held[cpu->nr_held] = lock;
+	barrier(); /* an interrupt right here must not count an entry that is not written yet */
+	cpu->nr_held++;
 	return true;
 }
 
@@ -61,6 +64,7 @@ static void acquire(struct cpu *cpu, spinlock_t *lock)
 
 void spin_lock(spinlock_t *lock)
 {
+	PERTURB();
 	preempt_disable();
 	acquire(this_cpu(), lock);
 }

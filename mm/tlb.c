@@ -5,6 +5,7 @@
 #include "arch/vectors.h"
 #include "drivers/clock.h"
 #include "drivers/lapic.h"
+#include "kernel/perturb.h"
 #include "mm/tlbsan.h"
 
 /* No acknowledgement for this long: some CPU is stuck with interrupts off. */
@@ -48,10 +49,12 @@ static void load_mm(struct cpu *cpu, struct mm *next)
 	u64 gen;
 
 	cpumask_set_atomic(&next->cpumask, cpu->id); /* before CR3: or a shootdown misses us */
+	PERTURB();
 	gen = load_acquire(&next->tlb_gen);
 	write_cr3(next->cr3);
 	cpu->tlb.loaded_mm = next;
 	cpu->tlb.local_gen = gen;
+	PERTURB();
 	leave_mm(cpu, prev); /* after CR3: nothing of prev is left */
 }
 
@@ -70,6 +73,7 @@ void switch_mm_irqoff(struct mm *next)
 		load_mm(cpu, next);
 	} else if (tlb->lazy) {
 		WRITE_ONCE(tlb->lazy, 0);
+		PERTURB();
 		smp_mb(); /* pairs with tlb_gen_inc: seen as not lazy, or we see the generation */
 		if (tlb->local_gen != load_acquire(&next->tlb_gen))
 			flush_local_user(tlb);
@@ -189,6 +193,7 @@ static void tlb_interrupt(void)
 		else
 			stat->coalesced++;
 		first = false;
+		PERTURB();
 		cpumask_clear_atomic(&req->unacked, cpu->id); /* last touch: it may be reused now */
 	}
 	cpu_relax(); /* the initiator spins: under an emulator with one host thread, let it see us */
@@ -228,6 +233,7 @@ static void send_request(struct cpu *self, cpumask_t targets, struct tlb_counter
 		if (atomic_fetch_or(&cpus[cpu].tlb.pending, CPU_BIT(self->id)))
 			continue; /* its interrupt is on the way and will serve us too */
 		stat->icr++;
+		PERTURB();
 		lapic_send_ipi(cpus[cpu].apic_id, VEC_TLB);
 	}
 }

@@ -4,12 +4,14 @@
 #   make setup         installs it (Debian, Ubuntu)
 #   make gdb           QEMU waits for gdb, which comes with the kernel's commands loaded
 #   make loc           code lines against the budget
+#   make replay SEED=7 TEST="run=run+churn"   one interleaving, the same in every run
+#   make explore N=100 TEST=ktest             many seeds; stops at the first that fails
 
 SETUP_GROUPS := build run test
 GDB ?= gdb
 GDB_PORT ?= 1234
 
-.PHONY: doctor setup $(SETUP_GROUPS:%=setup-%) gdb loc
+.PHONY: doctor setup $(SETUP_GROUPS:%=setup-%) gdb loc replay explore
 
 doctor:
 	@tools/doctor
@@ -34,6 +36,16 @@ run: | build/.setup-run
 
 gdb: build/gather.elf build/gather.iso | build/.setup-run build/.setup-test
 	@GDB="$(GDB)" CMDLINE="$(CMDLINE)" tools/gdb/start $(GDB_PORT) $(QEMU) $(QEMU_FLAGS)
+
+# TEST: a kernel command line.
+TEST ?= ktest
+SEED ?= 1
+N ?= 100
+replay explore: build/gather.elf build/initrd.tar build/initrd/bin/fs | build/.setup-run
+replay:
+	@QEMU="$(QEMU)" CPUS="$(CPUS)" tools/replay "$(SEED)" "$(TEST)"
+explore:
+	@QEMU="$(QEMU)" CPUS="$(CPUS)" tools/explore "$(N)" "$(TEST)"
 
 loc:
 	@tools/loc
