@@ -39,13 +39,16 @@ static void release(struct cpu *cpu, spinlock_t *lock)
 	store_release(&lock->owner, 0u);
 }
 
+/* The record is in step with the lock for interrupts too: they record their own locks above it. */
 static bool try_acquire(struct cpu *cpu, spinlock_t *lock)
 {
+	u64 flags;
+
 	if (READ_ONCE(lock->owner) || !cmpxchg_bool(&lock->owner, 0u, cpu->id + 1))
 		return false;
-	cpu->held[cpu->nr_held] = lock;
-	barrier(); /* an interrupt right here must not count an entry that is not written yet */
-	cpu->nr_held++;
+	flags = local_irq_save();
+	cpu->held[cpu->nr_held++] = lock;
+	local_irq_restore(flags);
 	return true;
 }
 
