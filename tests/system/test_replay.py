@@ -1,0 +1,54 @@
+"""Replaying one interleaving to the bit, and seeds that make others."""
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SHORT = "run=run+churn+--rounds+2;stat"
+MIXED = "run=run+churn+--rounds+2;run+lru-write+--mib+1"
+
+
+def tool(name, *arguments):
+    run = subprocess.run([f"tools/{name}", *map(str, arguments)], cwd=ROOT, timeout=600,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, errors="replace")
+    return run.returncode, run.stdout
+
+
+def replay(seed, cmdline):
+    status, console = tool("replay", seed, cmdline)
+    assert status == 0, f"tools/replay {seed} '{cmdline}' ended with {status}:\n{console[-3000:]}"
+    return console
+
+
+@pytest.fixture(scope="module")
+def first():
+    return replay(1, SHORT)
+
+
+def test_three_replays_are_identical(first):
+    assert "perturb: seed 1" in first and "8 of 8 CPUs online" in first
+    assert replay(1, SHORT) == first
+    assert replay(1, SHORT) == first
+
+
+def test_other_seeds_are_other_interleavings(first):
+    def events(console):  # the counters of `stat`, without the line that names the seed
+        return console[console.index("TLB flushes"):]
+    others = {events(replay(seed, SHORT)) for seed in (2, 3, 4)}
+    assert len(others | {events(first)}) == 4
+
+
+@pytest.mark.parametrize("cmdline, seeds", [("ktest", 4), (MIXED, 3)])
+def test_seeds_pass(cmdline, seeds):
+    status, console = tool("explore", seeds, cmdline)
+    assert status == 0, console
+    assert f"explore: {seeds} seeds pass" in console
+
+
+def test_explore_stops_and_says_how_to_see_it_again():
+    status, console = tool("explore", 3, "expect_cpus=9")
+    assert status == 1
+    assert "KERNEL PANIC" in console
+    assert "explore: seed 1 fails; again: make replay SEED=1" in console
