@@ -163,6 +163,15 @@ struct vm_object *object_create(enum object_kind kind, struct endpoint *pager, u
 	return object;
 }
 
+bool object_get_unless_zero(struct vm_object *object)
+{
+	u32 refs = READ_ONCE(object->refcount);
+
+	while (refs && !cmpxchg_bool(&object->refcount, refs, refs + 1))
+		refs = READ_ONCE(object->refcount);
+	return refs;
+}
+
 struct vm_object *object_get(struct vm_object *object)
 {
 	if (object)
@@ -182,19 +191,32 @@ static void page_cache_evict(struct page *page)
 	lru_del_page(page);
 }
 
+/* Locked, unless its holder waits for the pager, now or while we wait. */
+static bool lock_page_unless_io(struct page *page)
+{
+	bool locked;
+
+	wait_event(page_waitq(page),
+		   (locked = trylock_or_mark(page)) || page_test(page, PG_io));
+	return locked;
+}
+
+void page_begin_io(struct page *page)
+{
+	page_set(page, PG_io);
+	wake_up_all(page_waitq(page));
+}
+
 /*
  * The pager may be the one who truncates, so a page whose lock holder waits for the pager is left
- * alone: the holder looks at the object's size afterwards (page_past_end).
+ * alone: the holder looks at the object's size afterwards (page_drop_past_end).
  */
 static void drop_page(struct vm_object *object, struct page *page)
 {
 	struct unmap_result unmapped;
 
-	while (!trylock_page(page)) {
-		if (page_test(page, PG_io))
-			return;
-		sched_yield();
-	}
+	if (!lock_page_unless_io(page))
+		return;
 	if (page->object == object) {
 		try_to_unmap(page, true, &unmapped);
 		if (unmapped.ptes)
@@ -288,7 +310,7 @@ static int page_in(struct vm_object *object, u64 index, struct page *page)
 		return 0;
 	}
 	count_vm_event(pgmajfault);
-	page_set(page, PG_io);
+	page_begin_io(page);
 	err = ipc_page_in(object->pager, object->cookie, index, data);
 	page_clear(page, PG_io);
 	if (!err)

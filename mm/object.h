@@ -45,6 +45,8 @@ void page_cache_init(u64 (*alloc)(u64 bytes));
 struct vm_object *object_create(enum object_kind kind, struct endpoint *pager, u64 cookie, u64 size);
 /* Both take NULL too; get returns its argument. */
 struct vm_object *object_get(struct vm_object *object);
+/* From a page of its cache, locked: false when the object is going away and waits for that lock. */
+bool object_get_unless_zero(struct vm_object *object);
 /* The last reference drops all cached pages. Context: may sleep if the object has a cache. */
 void object_put(struct vm_object *object);
 
@@ -68,6 +70,11 @@ int page_cache_add(struct vm_object *object, u64 index, struct page *page);
  * are left). false: somebody else uses it, nothing changed. The page must be clean.
  */
 bool page_cache_remove(struct page *page, u32 refs);
+/*
+ * The holder of the page lock is going to wait for the pager, and holds a reference on the object:
+ * the pager, should it want the page meanwhile, does not wait for the lock. Ends with the flag.
+ */
+void page_begin_io(struct page *page);
 /* After waiting for the pager: if the object has shrunk meanwhile, the page goes. Page locked. */
 void page_drop_past_end(struct page *page);
 /*

@@ -98,10 +98,8 @@ static int page_out(struct page *page)
 
 	page_clear(page, PG_dirty); /* whoever dirties it from here on marks it again */
 	tlbsan_check_copy(page, "page-out");
-	page_set(page, PG_io);
 	err = ipc_page_out(object->pager, object->cookie, page->index,
 			   phys_to_virt(page_to_phys(page)));
-	page_clear(page, PG_io);
 	if (err)
 		page_set(page, PG_dirty);
 	else
@@ -123,16 +121,22 @@ static void pageout_list(struct list_head *dirty, struct list_head *keep, struct
 		return;
 	sc->freed += try_to_unmap_flush(); /* also: the batch is empty while we wait for the pager */
 	sc->stale = false;
+	list_for_each(page, dirty, lru) /* all of them before the first wait: it may want any */
+		page_begin_io(page);
 	while ((page = list_pop(dirty, struct page, lru))) {
+		struct vm_object *object = page->object; /* with the reference that shrink_page took */
+
 		if (page_test(page, PG_dirty) && page_out(page) == -EIO) {
 			/* the pager is gone: nobody will ever take these bytes */
 			page_clear(page, PG_dirty);
 			lost++;
 		}
-		if (take_page(page, sc))
-			continue;
-		page_drop_past_end(page);
-		keep_page(page, keep, sc);
+		page_clear(page, PG_io);
+		if (!take_page(page, sc)) {
+			page_drop_past_end(page);
+			keep_page(page, keep, sc);
+		}
+		object_put(object); /* no page of it is locked by us if this was the last */
 	}
 	if (lost)
 		pr_warn("reclaim: %u dirty pages dropped: their pager is gone\n", lost);
@@ -150,10 +154,14 @@ static void shrink_page(struct page *page, struct list_head *dirty, struct list_
 		unlock_and_keep(page, keep);
 	else if (!unmap_page(page, sc))
 		keep_page(page, keep, sc);
-	else if (page_test(page, PG_dirty) || READ_ONCE(page->object->written))
-		list_add_tail(&page->lru, dirty); /* looked at after the PTEs are gone */
-	else if (!take_page(page, sc))
+	else if (!page_test(page, PG_dirty) && !READ_ONCE(page->object->written)) {
+		if (!take_page(page, sc)) /* `written` was looked at after the PTEs were gone */
+			keep_page(page, keep, sc);
+	} else if (object_get_unless_zero(page->object)) {
+		list_add_tail(&page->lru, dirty);
+	} else {
 		keep_page(page, keep, sc);
+	}
 }
 
 /* A page is only worth trying if nobody but the cache, its mappings and we refer to it. */

@@ -42,6 +42,15 @@ def test_writers(run, policy):
     check_counters(vm)
 
 
+def test_a_file_ends_under_its_page_outs(run):
+    """The server closes the file while reclaim holds its dirty pages and waits for the server."""
+    commands = "run lru-write --mib 8 --passes 6 --pressure-mib 0 &; run lru-read --mib 80; wait; "
+    vm = run(commands * 2 + "mem; stat; poweroff", mem=48)
+    assert [r["bad_pages"] for r in vm.results(workload="lru-write")] == [0, 0]
+    assert [r["bad_pages"] for r in vm.results(workload="lru-read")] == [0, 0]
+    check_counters(vm)
+
+
 def test_readers_of_own_files(run):
     vm = run("run lru-read --own --mib 12 --passes 2; stat; poweroff", mem=48)
     assert vm.result(workload="lru-read")["bad_pages"] == 0
