@@ -70,12 +70,14 @@ static struct page *new_anon_page(struct fault *f, u32 gfp)
 /* Only holders of mmap_lock fill empty PTEs, so an empty one stays empty until we fill it. */
 static void map_page(struct fault *f, struct page *page, bool writable)
 {
+	u64 bits = pte_bits(f->vma, writable);
+
 	ASSERT(!(pte_read(f->pte) & PTE_P), "address %lx is mapped already", f->addr);
-	if (writable)
+	if (bits & PTE_W)
 		tlbsan_check_map(f->mm, f->addr, page);
 	page_add_rmap(page);
 	f->mm->rss_pages++;
-	pte_set(f->pte, make_pte(page_to_pfn(page), pte_bits(f->vma, writable)));
+	pte_set(f->pte, make_pte(page_to_pfn(page), bits));
 }
 
 static void copy_page(struct page *to, struct page *from)

@@ -44,6 +44,8 @@ static bool end_largest(void)
 	struct victim best = {0};
 
 	mutex_guard(&oom_lock);
+	if (nr_free_pages() >= watermarks.low)
+		return true; /* the last one ended while we waited for the lock */
 	for_each_task(consider, &best);
 	if (best.dying)
 		return true;
