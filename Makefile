@@ -129,8 +129,9 @@ clean:
 	rm -rf $(BUILD)
 
 help:
-	@sed -n 's/^#   //p' Makefile tools/tools.mk tests/tests.mk
+	@sed -n 's/^#   //p' Makefile tools/tools.mk tests/tests.mk tests/exhibits.mk
 	@echo 'variables: CPUS=$(CPUS) MEM=$(MEM) (MiB) ACCEL=$(ACCEL) CC=$(CC) CMDLINE="$(CMDLINE)"'
 
 include tools/tools.mk
 include tests/tests.mk
+include tests/exhibits.mk

@@ -2,7 +2,8 @@
  * ktest.h - tests that run inside the kernel, on all CPUs, and report in KTAP.
  *
  * KTEST(name) { ... } registers a test; KT_EXPECT checks and goes on, so that one run shows every
- * failure. The command line word `ktest` runs them all instead of starting user programs.
+ * failure. The command line word `ktest` runs them all instead of starting user programs;
+ * `ktest=NAME` runs one.
  */
 #pragma once
 

@@ -1,0 +1,122 @@
+/* beside.c - one address space and threads beside the test (see beside.h). */
+#include "tests/kernel/beside.h"
+#include "arch/cpu.h"
+#include "arch/paging.h"
+#include "drivers/clock.h"
+#include "kernel/cpu.h"
+#include "kernel/sched.h"
+#include "kernel/thread.h"
+#include "mm/object.h"
+#include "mm/page_alloc.h"
+#include "mm/rmap.h"
+#include "mm/tlb_batch.h"
+
+#define RW (VMA_READ | VMA_WRITE | VMA_MAYWRITE)
+
+struct mm *space;
+u32 wrong, phase, ended;
+
+u64 map_one_page(void)
+{
+	return (u64)mm_map(space, 0, PAGE_SIZE, RW, NULL, 0, NULL, false);
+}
+
+void begin_space(void)
+{
+	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
+	space = mm_create(false);
+	mm_switch_current(space);
+	wrong = phase = ended = 0;
+}
+
+void end_space(void)
+{
+	mm_switch_current(NULL);
+	mm_put(space);
+	sched_set_affinity(current, CPUMASK_ALL);
+}
+
+void start_on(unsigned cpu, void (*fn)(void *), u64 arg, struct mm *mm)
+{
+	struct thread *t = thread_create("beside", fn, (void *)arg, PRIO_USER, NULL, mm);
+
+	sched_set_affinity(t, CPU_BIT(cpu));
+	thread_start(t);
+}
+
+unsigned other_cpu(unsigned n)
+{
+	cpumask_t others = cpu_online_mask & ~CPU_BIT(smp_cpu_id());
+
+	while (n--)
+		others &= others - 1;
+	return others ? cpumask_first(others) : smp_cpu_id();
+}
+
+void let_others_run(unsigned times)
+{
+	while (times--)
+		cpu_relax();
+}
+
+void stay_awake(void)
+{
+	if (cpus_online() > 1)
+		cpu_relax();
+	else
+		sleep_until(clock_ns() + NSEC_PER_MSEC / 4);
+}
+
+void wait_for_phase(u32 wanted)
+{
+	while (READ_ONCE(phase) < wanted)
+		cpu_relax();
+}
+
+void end_beside(void)
+{
+	mm_switch_current(NULL);
+	atomic_inc(&ended);
+	thread_exit();
+}
+
+struct page *unmap_and_owe_the_flush(u64 addr, bool *dirty)
+{
+	struct page *page = pfn_to_page(pte_pfn(pte_read(pte_lookup(space->pml4, addr))));
+	struct unmap_result unmapped;
+
+	get_page(page);
+	lock_page(page);
+	try_to_unmap(page, false, &unmapped);
+	unlock_page(page);
+	tlb_ubc_gather(unmapped.cpus, unmapped.dirty);
+	*dirty = unmapped.dirty;
+	return page;
+}
+
+/* ---- Threads and states to build a race from ------------------------------------------------- */
+
+void take_no_interrupts(void *arg)
+{
+	u64 flags = local_irq_save();
+
+	(void)arg;
+	WRITE_ONCE(ended, 1);
+	wait_for_phase(1);
+	local_irq_restore(flags);
+	end_beside();
+}
+
+void discard_beside(void *addr)
+{
+	if (mm_discard(space, (u64)addr, PAGE_SIZE))
+		atomic_inc(&wrong);
+	end_beside();
+}
+
+bool waits_for(unsigned waiter, unsigned deaf)
+{
+	cpumask_t unacked = READ_ONCE(cpus[waiter].tlb.request.unacked);
+
+	return cpumask_test(unacked, deaf) && !cpumask_test(unacked, smp_cpu_id());
+}

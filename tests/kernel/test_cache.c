@@ -1,0 +1,179 @@
+/*
+ * test_cache.c - pages of files without a pager: the test puts them into the cache itself. What
+ * reclaim and the first writer owe to those who still read them. The faults caught here are in
+ * tests/exhibits.
+ */
+#include "arch/layout.h"
+#include "arch/uaccess.h"
+#include "drivers/clock.h"
+#include "kernel/ipc.h"
+#include "kernel/sched.h"
+#include "kernel/task.h"
+#include "mm/lru.h"
+#include "mm/object.h"
+#include "mm/page_alloc.h"
+#include "mm/reclaim.h"
+#include "mm/tlb_batch.h"
+#include "tests/kernel/beside.h"
+#include "tests/kernel/ktest.h"
+
+#define NR_PAGES 40
+
+static struct vm_object *object;
+
+/* A new clean page of the object; the caller has a reference. */
+static struct page *add_page(u64 index)
+{
+	struct page *page = alloc_pages(0, GFP_KERNEL | GFP_ZERO);
+
+	page_set(page, PG_uptodate);
+	KT_EXPECT(page_cache_add(object, index, page) == 0);
+	return page;
+}
+
+static u64 map_object(u32 rights)
+{
+	return (u64)mm_map(space, 0, NR_PAGES * PAGE_SIZE, rights | VMA_SHARED, object, 0, NULL,
+			   false);
+}
+
+static void begin_file(void)
+{
+	begin_space();
+	object = object_create(OBJECT_PAGED, NULL, 0, NR_PAGES * PAGE_SIZE);
+}
+
+static void end_file(void)
+{
+	end_space();
+	object_put(object);
+}
+
+/*
+ * Clean pages of files may wait for their flush as long as nobody writes the file: the page may
+ * come back in another frame meanwhile. So the first mapping that may write must see to all such
+ * flushes.
+ */
+KTEST(a_file_becomes_writable_after_the_flushes_it_is_owed)
+{
+	struct page *old, *new;
+	u64 reading, writing;
+	u32 value;
+	bool dirty;
+
+	begin_file();
+	old = add_page(0);
+	reading = map_object(VMA_READ);
+	KT_EXPECT(get_user(&value, reading) == 0);
+	KT_EXPECT(unmap_and_owe_the_flush(reading, &dirty) == old);
+	lock_page(old);
+	KT_EXPECT(page_cache_remove(old, 3), "%u references", page_refs(old));
+	unlock_page(old);
+	new = add_page(0);
+	writing = map_object(VMA_READ | VMA_WRITE | VMA_MAYWRITE);
+	KT_EXPECT(put_user_u32(writing, 7) == 0);
+	KT_EXPECT(get_user(&value, reading) == 0 && value == 7, "the old frame is still read");
+	try_to_unmap_flush();
+	put_page(old); /* unmap_and_owe_the_flush's */
+	put_page(old);
+	put_page(new);
+	end_file();
+}
+
+KTEST(a_written_page_of_a_file_is_dirty_when_it_is_unmapped)
+{
+	struct page *page;
+	bool dirty;
+	u64 at;
+
+	begin_file();
+	page = add_page(0);
+	at = map_object(VMA_READ | VMA_WRITE | VMA_MAYWRITE);
+	KT_EXPECT(put_user_u32(at, 7) == 0);
+	KT_EXPECT(unmap_and_owe_the_flush(at, &dirty) == page);
+	KT_EXPECT(dirty && page_test(page, PG_dirty), "the store is lost with the frame");
+	try_to_unmap_flush();
+	put_page(page);
+	put_page(page);
+	end_file();
+}
+
+/* So that the reclaimers find work. */
+static void take_all_memory(struct list_head *held)
+{
+	struct page *page;
+
+	while ((page = alloc_pages(0, GFP_NOWAIT)))
+		list_add(&page->lru, held);
+}
+
+static void give_back(struct list_head *held)
+{
+	struct page *page;
+
+	while ((page = list_pop(held, struct page, lru)))
+		free_pages(page, 0);
+}
+
+/* All its pages in the cache and mapped, looked at or written. */
+static void map_all_pages(u32 rights)
+{
+	u64 at = map_object(rights), i;
+	u32 value;
+
+	for (i = 0; i < NR_PAGES; i++) {
+		struct page *page = add_page(i);
+
+		if (rights & VMA_WRITE)
+			KT_EXPECT(put_user_u32(at + i * PAGE_SIZE, 7) == 0);
+		else
+			KT_EXPECT(get_user(&value, at + i * PAGE_SIZE) == 0);
+		lru_add_page(page);
+		put_page(page);
+	}
+}
+
+static void reclaim_them(void)
+{
+	struct list_head held = LIST_HEAD_INIT(held);
+
+	take_all_memory(&held);
+	(void)try_to_free_pages(0);
+	sleep_until(clock_ns() + 20 * NSEC_PER_MSEC); /* kswapd too has given up */
+	KT_EXPECT(lru_nr(LRU_INACTIVE_FILE) + lru_nr(LRU_ACTIVE_FILE) == 0, "pages are left");
+	KT_EXPECT(tlb_ubc_empty(current), "and goes on to something else");
+	KT_EXPECT(limbo_pages() == 0, "%lu pages", limbo_pages());
+	try_to_unmap_flush();
+	give_back(&held);
+}
+
+/* Fewer pages than a batch takes, so that nothing but the end of reclaim flushes it. */
+KTEST(reclaim_leaves_nothing_in_limbo)
+{
+	begin_file();
+	map_all_pages(VMA_READ);
+	reclaim_them();
+	end_file();
+}
+
+/* A pager that has ended: page-outs start, and fail at once. */
+static struct endpoint *dead_pager(void)
+{
+	static struct task task;
+	struct endpoint *endpoint;
+
+	list_init(&task.endpoints);
+	list_init(&task.received_calls);
+	endpoint = endpoint_create(&task);
+	ipc_task_exit(&task);
+	return endpoint;
+}
+
+KTEST(written_pages_are_flushed_before_they_go_out)
+{
+	begin_file();
+	object->pager = dead_pager();
+	map_all_pages(VMA_READ | VMA_WRITE | VMA_MAYWRITE);
+	reclaim_them();
+	end_file();
+}
