@@ -12,7 +12,7 @@
  *   rule 2  I/O is submitted or a copy starts: no CPU may write the frame unseen
  *   rule 3  a page is mapped writable anew: no CPU may translate the same address, or the same page
  *           of a file at any address, to another frame
- *   rule 4  munmap, mprotect, madvise return: no CPU has more than the PTE gives
+ *   rule 4  munmap, mprotect return: no CPU has more than the PTE gives
  *   rule 5  a CPU's CR3 is its recorded address space, and its bit is in that mask
  *   rule 6  generations: no CPU is ahead of the address space; flushed <= pending; a CPU that was
  *           skipped as lazy has flushed before it runs user code again
