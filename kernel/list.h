@@ -52,6 +52,12 @@ static inline void list_move(struct list_head *node, struct list_head *head)
 	list_add(node, head);
 }
 
+static inline void list_move_tail(struct list_head *node, struct list_head *head)
+{
+	list_del(node);
+	list_add_tail(node, head);
+}
+
 #define list_entry(ptr, type, member)      container_of(ptr, type, member)
 #define list_first(head, type, member)     list_entry((head)->next, type, member)
 #define list_last(head, type, member)      list_entry((head)->prev, type, member)

@@ -24,7 +24,7 @@ static void lock_rules_before(struct cpu *cpu, const spinlock_t *lock, bool tryl
 	ASSERT(cpu->nr_held < MAX_HELD_LOCKS, "cpu%u holds %u locks", cpu->id, cpu->nr_held);
 }
 
-static void release(struct cpu *cpu, spinlock_t *lock)
+static void drop(struct cpu *cpu, spinlock_t *lock)
 {
 	u32 i = cpu->nr_held;
 
@@ -67,7 +67,7 @@ static void acquire(struct cpu *cpu, spinlock_t *lock)
 
 void spin_lock(spinlock_t *lock)
 {
-	PERTURB();
+	SYNC_POINT(spin_lock);
 	preempt_disable();
 	acquire(this_cpu(), lock);
 }
@@ -83,7 +83,7 @@ bool spin_trylock(spinlock_t *lock)
 
 void spin_unlock(spinlock_t *lock)
 {
-	release(this_cpu(), lock);
+	drop(this_cpu(), lock);
 	preempt_enable();
 }
 

@@ -1,26 +1,74 @@
 /*
- * perturb.h - a seed that shakes the order of events, so that one run is one interleaving.
+ * perturb.h - named sync points: where order matters, a seed shakes it and a test can force it.
  *
- * Under `-icount` a run with eight CPUs is repeatable to the bit (tools/replay). `seed=N` on the
- * command line then makes the CPUs hesitate or give way at the places where order matters: before a
- * lock, between a mask bit and CR3, before an IPI is sent and before it is acknowledged, at a wake-up.
- * Another seed, another interleaving; the same seed, the same one. Without a seed every place is one
- * test of a variable that never changes.
+ * SYNC_POINT(name) marks a place where another order of events is possible and would be different.
+ *
+ * With `seed=N` on the command line each is a dice: the CPU hesitates, is preempted, or sends its
+ * thread behind all others of its priority (the change points of PCT: Burckhardt et al., "A
+ * randomized scheduler with probabilistic guarantees of finding bugs", 2010). New threads get random
+ * places in their queue, and waiters wake in random order. Under `-icount` a run is repeatable to the
+ * bit (tools/replay): one seed, one interleaving.
+ *
+ * A test forces one order:
+ *
+ *   pause_at(SYNC_ipi_taken, 3);        CPU 3 will stop there, once
+ *   ... what brings it there ...
+ *   KT_WAIT_FOR(paused_at(SYNC_ipi_taken));
+ *   ... what shall happen while it stands there ...
+ *   release(SYNC_ipi_taken);
+ *
+ * A CPU stops as it is: with interrupts off and locks held where the place has them so. Without a
+ * seed or a test every point is one test of a variable that never changes.
  */
 #pragma once
 
 #include "kernel/types.h"
 
-extern u64 perturb_seed;
+#define SYNC_POINTS(X)                                                                             \
+	X(spin_lock)    /* about to take a spinlock */                                             \
+	X(wait)         /* about to queue and be marked asleep */                                  \
+	X(mask_set)     /* load_mm: in the mask, CR3 not loaded yet */                             \
+	X(cr3_loaded)   /* load_mm: CR3 loaded, still in the old mask too */                       \
+	X(lazy_cleared) /* switch_mm: no longer lazy, generation not compared yet */               \
+	X(user_flushed) /* flushed, its generation not recorded yet */                             \
+	X(icr_write)    /* a target's pending bit is set, its interrupt not sent yet */            \
+	X(ipi_taken)    /* in the handler: a request is not executed yet */            \
+	X(ipi_ack)      /* a request is executed, not acknowledged yet */                          \
+	X(ipi_done)     /* all are acknowledged, still in the handler */
+
+#define SYNC_POINT_ID(name) SYNC_##name,
+enum sync_point { SYNC_POINTS(SYNC_POINT_ID) NR_SYNC_POINTS };
+#undef SYNC_POINT_ID
+
+extern u64 perturb_seed;     /* 0: none */
+extern bool sync_points_on;  /* a seed is set, or a test has used pause_at */
 
 /* Reads seed= from the command line. Boot only. */
 void perturb_init(void);
 
-/* A place where another order is possible. Any context but NMI. */
-#define PERTURB()                                                                                  \
+/* Any context but NMI. */
+#define SYNC_POINT(name)                                                                           \
 	do {                                                                                       \
-		if (unlikely(perturb_seed))                                                        \
-			__perturb();                                                               \
+		if (unlikely(sync_points_on))                                                      \
+			__sync_point(SYNC_##name);                                                 \
 	} while (0)
 
-void __perturb(void);
+void __sync_point(enum sync_point point);
+
+/* The next time that CPU comes to the point it stays there until release. Any context. */
+void pause_at(enum sync_point point, unsigned cpu);
+/* A CPU stands there. */
+bool paused_at(enum sync_point point);
+/* Whoever stands there goes on; who has not come yet will not stop. */
+void release(enum sync_point point);
+
+/* ---- For the scheduler and for wait queues ----------------------------------------------------- */
+
+/*
+ * Orders among equals, higher first: a random one for a thread that becomes ready, and one behind
+ * all that were handed out so far. 0 without a seed: first come, first served.
+ */
+s64 perturb_new_order(void);
+s64 perturb_last_order(void);
+/* true at random; false without a seed. */
+bool perturb_coin(void);

@@ -9,6 +9,7 @@
 #include "drivers/lapic.h"
 #include "kernel/init.h"
 #include "kernel/lib.h"
+#include "kernel/perturb.h"
 #include "kernel/task.h"
 #include "kernel/timer.h"
 #include "mm/page_alloc.h"
@@ -19,13 +20,23 @@ bool scheduler_running;
 static const struct lock_class rq_class = {"run queue", RANK_RUNQUEUE, true};
 static struct thread idle_threads[NR_CPUS];
 
+/* Before whom a thread is queued; the queue itself: at the end. */
+static struct list_head *place_in(struct list_head *queue, const struct thread *t, bool head)
+{
+	struct thread *other;
+
+	if (!perturb_seed)
+		return head ? queue->next : queue;
+	list_for_each(other, queue, run_node)
+		if (other->order < t->order)
+			return &other->run_node;
+	return queue;
+}
+
 static void rq_add(struct runqueue *rq, struct thread *t, bool head)
 {
 	ASSERT(list_empty(&t->run_node), "%s is queued twice", t->name);
-	if (head)
-		list_add(&t->run_node, &rq->queue[t->prio]);
-	else
-		list_add_tail(&t->run_node, &rq->queue[t->prio]);
+	list_add_tail(&t->run_node, place_in(&rq->queue[t->prio], t, head));
 	rq->ready |= 1u << t->prio;
 	rq->nr_ready++;
 }
@@ -110,6 +121,7 @@ bool try_to_wake_up(struct thread *t, u32 states, bool handoff)
 		if (!handoff || !cpumask_test(t->affinity, to))
 			to = choose_cpu(t);
 		t->on_rq = true;
+		t->order = perturb_new_order();
 		t->cpu = to;
 	}
 	spin_unlock(&from->rq.lock);
@@ -253,6 +265,8 @@ static void __schedule(bool preempted, bool to_tail)
 	       cpu->held[cpu->nr_held - 1]->class->name);
 	spin_lock(&cpu->rq.lock);
 	WRITE_ONCE(cpu->need_resched, 0);
+	if (to_tail)
+		prev->order = perturb_last_order();
 	if (prev != cpu->idle) {
 		if (!preempted && prev->state != THREAD_RUNNING)
 			prev->on_rq = false;

@@ -44,6 +44,7 @@ struct thread {
 	u32 cpu;
 	bool on_rq; /* ready or running */
 	u8 prio;
+	s64 order; /* among equals, higher first; 0 unless a seed perturbs (perturb.h) */
 	cpumask_t affinity;
 	struct list_head run_node;
 	u64 rsp; /* saved stack pointer while it does not run */

@@ -1,5 +1,6 @@
 /* wait.c - wait queues (see wait.h). */
 #include "kernel/wait.h"
+#include "kernel/perturb.h"
 
 static const struct lock_class wait_class = {"wait queue", RANK_WAIT, true};
 
@@ -11,8 +12,10 @@ void wait_queue_init(struct wait_queue *wq)
 
 void prepare_to_wait(struct wait_queue *wq, struct waiter *waiter, bool killable)
 {
-	u64 flags = spin_lock_irqsave(&wq->lock);
+	u64 flags;
 
+	SYNC_POINT(wait);
+	flags = spin_lock_irqsave(&wq->lock);
 	waiter->thread = current;
 	if (list_empty(&waiter->node))
 		list_add_tail(&waiter->node, &wq->waiters);
@@ -34,6 +37,8 @@ void wake_up_nr(struct wait_queue *wq, unsigned max)
 	u64 flags = spin_lock_irqsave(&wq->lock);
 	struct waiter *w;
 
+	if (perturb_coin() && !list_empty(&wq->waiters)) /* the longest waits a little longer */
+		list_move_tail(wq->waiters.next, &wq->waiters);
 	while (max-- && (w = list_pop(&wq->waiters, struct waiter, node)))
 		wake_up_thread(w->thread);
 	spin_unlock_irqrestore(&wq->lock, flags);

@@ -32,6 +32,7 @@ static void flush_local_user(struct cpu_tlb *tlb)
 
 	tlbsan_flushed_user(this_cpu());
 	local_flush_tlb_user();
+	SYNC_POINT(user_flushed);
 	tlb->local_gen = gen;
 }
 
@@ -49,12 +50,12 @@ static void load_mm(struct cpu *cpu, struct mm *next)
 	u64 gen;
 
 	cpumask_set_atomic(&next->cpumask, cpu->id); /* before CR3: or a shootdown misses us */
-	PERTURB();
+	SYNC_POINT(mask_set);
 	gen = load_acquire(&next->tlb_gen);
 	write_cr3(next->cr3);
 	cpu->tlb.loaded_mm = next;
 	cpu->tlb.local_gen = gen;
-	PERTURB();
+	SYNC_POINT(cr3_loaded);
 	leave_mm(cpu, prev); /* after CR3: nothing of prev is left */
 }
 
@@ -73,7 +74,7 @@ void switch_mm_irqoff(struct mm *next)
 		load_mm(cpu, next);
 	} else if (tlb->lazy) {
 		WRITE_ONCE(tlb->lazy, 0);
-		PERTURB();
+		SYNC_POINT(lazy_cleared);
 		smp_mb(); /* pairs with tlb_gen_inc: seen as not lazy, or we see the generation */
 		if (tlb->local_gen != load_acquire(&next->tlb_gen))
 			flush_local_user(tlb);
@@ -187,15 +188,17 @@ static void tlb_interrupt(void)
 		struct tlb_request *req = &cpus[from].tlb.request;
 		struct tlb_counters *stat = &cpu->stat.tlb[req->reason];
 
+		SYNC_POINT(ipi_taken);
 		execute_request(cpu, req);
 		if (first)
 			stat->taken++;
 		else
 			stat->coalesced++;
 		first = false;
-		PERTURB();
+		SYNC_POINT(ipi_ack);
 		cpumask_clear_atomic(&req->unacked, cpu->id); /* last touch: it may be reused now */
 	}
+	SYNC_POINT(ipi_done);
 	cpu_relax(); /* the initiator spins: under an emulator with one host thread, let it see us */
 }
 
@@ -233,7 +236,7 @@ static void send_request(struct cpu *self, cpumask_t targets, struct tlb_counter
 		if (atomic_fetch_or(&cpus[cpu].tlb.pending, CPU_BIT(self->id)))
 			continue; /* its interrupt is on the way and will serve us too */
 		stat->icr++;
-		PERTURB();
+		SYNC_POINT(icr_write);
 		lapic_send_ipi(cpus[cpu].apic_id, VEC_TLB);
 	}
 }

@@ -34,7 +34,7 @@ void ktest_on_each_cpu(void (*fn)(u64 cpu));
 /* Wait, asleep, until cond holds; for conditions that other threads surely bring about. */
 #define KT_WAIT_FOR(cond)                                                                          \
 	while (!(cond))                                                                            \
-	sleep_until(clock_ns() + NSEC_PER_MSEC / 4)
+	sleep_until(clock_ns() + 20 * NSEC_PER_USEC)
 
 /* A small generator with a fixed seed per caller: the same numbers in every run. */
 u64 ktest_random(u64 *state);

@@ -8,6 +8,7 @@
 #include "drivers/clock.h"
 #include "kernel/cpu.h"
 #include "kernel/errno.h"
+#include "kernel/perturb.h"
 #include "kernel/sched.h"
 #include "kernel/thread.h"
 #include "kernel/wait.h"
@@ -18,28 +19,19 @@
 #include "tests/kernel/beside.h"
 #include "tests/kernel/ktest.h"
 
-#define ROUNDS 200
-
 /* What surely happens has not happened for so long: it will not. */
 #define PATIENCE_NS (5 * NSEC_PER_SEC)
 
 /* ---- A CPU comes into the address space while another unmaps --------------------------------- */
 
-static void come_and_go(void *addr)
+static void enter_and_read(void *addr)
 {
-	u32 i, value;
+	u32 value;
 
-	for (i = 1; i < 2 * ROUNDS; i += 2) {
-		wait_for_phase(i); /* lazy until here: no address space is ours */
-		mm_switch_current(space);
-		(void)get_user(&value, (u64)addr);
-		WRITE_ONCE(ended, i);
-		wait_for_phase(i + 1);
-		if (get_user(&value, (u64)addr) || value)
-			atomic_inc(&wrong);
-		mm_switch_current(NULL);
-		WRITE_ONCE(ended, i + 1);
-	}
+	wait_for_phase(1); /* lazy until here: no address space is ours */
+	mm_switch_current(space);
+	if (get_user(&value, (u64)addr) || value)
+		atomic_inc(&wrong);
 	end_beside();
 }
 
@@ -50,38 +42,39 @@ static bool uses_tables_unseen(unsigned cpu)
 	       !cpumask_test(READ_ONCE(space->cpumask), cpu);
 }
 
-KTEST(a_cpu_that_comes_in_during_an_unmap_is_seen)
+/* The guest stands at the point, half inside, while a page of the space is unmapped. */
+static void come_in_during_an_unmap(enum sync_point point)
 {
-	unsigned guest, unseen = 0;
+	unsigned guest = other_cpu(0);
 	struct page *page;
 	bool dirty;
 	u64 at;
-	u32 i;
 
-	if (cpus_online() < 2)
-		return;
 	begin_space();
 	at = map_one_page();
-	guest = other_cpu(0);
-	start_on(guest, come_and_go, at, NULL);
-	for (i = 1; i < 2 * ROUNDS; i += 2) {
-		KT_EXPECT(put_user_u32(at, i) == 0);
-		mutex_lock(&space->mmap_lock); /* a guest that comes too late waits in its fault */
-		WRITE_ONCE(phase, i);
-		let_others_run(i / 2 % 4);
-		page = unmap_and_owe_the_flush(at, &dirty);
-		unseen += uses_tables_unseen(guest);
-		try_to_unmap_flush();
-		put_page(page);
-		mutex_unlock(&space->mmap_lock);
-		KT_WAIT_FOR(READ_ONCE(ended) >= i);
-		WRITE_ONCE(phase, i + 1);
-		KT_WAIT_FOR(READ_ONCE(ended) >= i + 1);
-	}
-	KT_WAIT_FOR(READ_ONCE(ended) > 2 * ROUNDS);
-	KT_EXPECT(unseen == 0, "%u times a CPU used an address space outside its mask", unseen);
-	KT_EXPECT(wrong == 0, "%u times it read the page that was gone", wrong);
+	KT_EXPECT(put_user_u32(at, 1) == 0);
+	start_on(guest, enter_and_read, at, NULL);
+	pause_at(point, guest);
+	WRITE_ONCE(phase, 1);
+	KT_WAIT_FOR(paused_at(point));
+	mutex_lock(&space->mmap_lock); /* the guest waits in its fault until the page is gone */
+	page = unmap_and_owe_the_flush(at, &dirty);
+	KT_EXPECT(!uses_tables_unseen(guest), "a CPU uses an address space outside its mask");
+	release(point);
+	try_to_unmap_flush();
+	put_page(page);
+	mutex_unlock(&space->mmap_lock);
+	KT_WAIT_FOR(READ_ONCE(ended) == 1);
+	KT_EXPECT(wrong == 0, "it read the page that was gone");
 	end_space();
+}
+
+KTEST(a_cpu_that_comes_in_during_an_unmap_is_seen)
+{
+	if (cpus_online() < 2)
+		return;
+	come_in_during_an_unmap(SYNC_mask_set);
+	come_in_during_an_unmap(SYNC_cr3_loaded);
 }
 
 /* ---- A CPU that is still there when the address space ends ----------------------------------- */
@@ -267,41 +260,41 @@ KTEST(copies_on_write_leave_no_page_behind)
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
-/* A waiter that sleeps through its wake-up is woken again, and counted. */
 static struct wait_queue turn_queue;
+static struct thread *sleeper;
 
 static void wait_beside(void *arg)
 {
-	u32 i;
-
 	(void)arg;
-	for (i = 1; i <= ROUNDS; i++) {
-		wait_event(&turn_queue, READ_ONCE(phase) >= i);
-		WRITE_ONCE(ended, i);
-	}
+	sleeper = current;
+	wait_event(&turn_queue, READ_ONCE(phase) == 1);
 	end_beside();
 }
 
+/* Marked asleep and no longer on its CPU: only a wake-up brings it back. */
+static bool sleeps(const struct thread *t)
+{
+	return READ_ONCE(t->state) == THREAD_SLEEPING && !READ_ONCE(t->on_rq);
+}
+
+/* The wake-up comes when the waiter has decided to wait and has not gone to sleep yet. */
 KTEST(no_waiter_sleeps_through_its_wake_up)
 {
-	u64 late = 0, deadline;
-	u32 i;
+	unsigned cpu = other_cpu(0);
 
+	if (cpus_online() < 2)
+		return;
 	phase = ended = 0;
 	wait_queue_init(&turn_queue);
-	start_on((smp_cpu_id() + 1) % cpus_online(), wait_beside, 0, NULL);
-	for (i = 1; i <= ROUNDS; i++) {
-		WRITE_ONCE(phase, i);
-		wake_up_all(&turn_queue);
-		deadline = clock_ns() + PATIENCE_NS;
-		while (READ_ONCE(ended) < i && !late && clock_ns() < deadline)
-			stay_awake();
-		late += READ_ONCE(ended) < i;
-		while (READ_ONCE(ended) < i) {
-			wake_up_all(&turn_queue);
-			sleep_until(clock_ns() + NSEC_PER_MSEC / 4);
-		}
-	}
-	KT_WAIT_FOR(READ_ONCE(ended) > ROUNDS);
-	KT_EXPECT(late == 0, "%lu waiters had to be woken twice", late);
+	pause_at(SYNC_wait, cpu);
+	start_on(cpu, wait_beside, 0, NULL);
+	KT_WAIT_FOR(paused_at(SYNC_wait));
+	WRITE_ONCE(phase, 1);
+	wake_up_all(&turn_queue);
+	release(SYNC_wait);
+	while (!READ_ONCE(ended) && !sleeps(sleeper))
+		stay_awake();
+	KT_EXPECT(READ_ONCE(ended) == 1, "the waiter slept through its wake-up");
+	wake_up_all(&turn_queue);
+	KT_WAIT_FOR(READ_ONCE(ended) == 1);
 }

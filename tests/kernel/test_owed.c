@@ -78,7 +78,7 @@ KTEST(a_flush_owed_during_another_is_not_forgotten)
 
 /* ---- A store beside an unmap ----------------------------------------------------------------- */
 
-#define STORES 200
+#define STORES 100
 
 static void store_beside(void *addr)
 {
