@@ -20,7 +20,7 @@
 #define PIT_SETUP_CH2 0xb4 /* both bytes, rate generator */
 #define PORT_B        0x61 /* bit 0: gate of channel 2, bit 1: speaker */
 
-#define CALIBRATION_HZ 50 /* measures for 1/50 s: the PIT wraps after 55 ms */
+#define CALIBRATION_HZ 100 /* measures for 1/100 s: the PIT wraps after 55 ms */
 #define SAMPLES        8
 #define RATE_UNIT_HZ   100000 /* finer than this the measurement cannot tell: see rate */
 #define MIN_ALARM_NS   1000
@@ -85,7 +85,7 @@ static struct sample take_sample(void)
 }
 
 /*
- * One tick of the PM timer is 14 ppm of the measured time: the digits below are noise, and a
+ * One tick of the PM timer is 28 ppm of the measured time: the digits below are noise, and a
  * virtual machine with a fixed clock should get the same rate, and so the same run, every time.
  */
 static u64 rate(u64 counted, u64 reference_hz, u32 ticks)

@@ -71,6 +71,11 @@ void lapic_init_cpu(void)
 	lapic_write(LAPIC_TPR, 0);
 }
 
+bool lapic_is_ready(void)
+{
+	return (rdmsr(MSR_APIC_BASE) & APIC_BASE_ENABLE) && (lapic_read(LAPIC_SVR) & SVR_ENABLE);
+}
+
 const char *lapic_mode(void)
 {
 	return x2apic ? "x2APIC" : "xAPIC";

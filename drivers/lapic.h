@@ -14,6 +14,9 @@ void lapic_init(u64 lapic_phys);
 /* Enables this CPU's LAPIC, all local interrupts masked. Each CPU, interrupts off. */
 void lapic_init_cpu(void);
 
+/* This CPU's LAPIC is enabled and accepts interrupts. */
+bool lapic_is_ready(void);
+
 /* "xAPIC" or "x2APIC". */
 const char *lapic_mode(void);
 

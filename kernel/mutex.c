@@ -34,6 +34,12 @@ void mutex_lock(struct mutex *mutex)
 	wait_event(&mutex->wait, mutex_trylock(mutex));
 }
 
+void mutex_assert_held(const struct mutex *mutex)
+{
+	ASSERT(READ_ONCE(mutex->owner) == current, "%s is not held by %s", mutex->class->name,
+	       current->name);
+}
+
 void mutex_unlock(struct mutex *mutex)
 {
 	struct thread *self = current;

@@ -17,6 +17,7 @@ void mutex_init(struct mutex *mutex, const struct lock_class *class);
 void mutex_lock(struct mutex *mutex);
 bool mutex_trylock(struct mutex *mutex);
 void mutex_unlock(struct mutex *mutex);
+void mutex_assert_held(const struct mutex *mutex); /* by this thread */
 
 static inline struct mutex *mutex_guard_take(struct mutex *mutex)
 {

@@ -135,5 +135,6 @@ int mm_fork(struct mm *child, struct mm *parent)
 	/* The parent's other threads may still write through old entries. */
 	if (protected)
 		flush_tlb_mm_range(parent, 0, USER_END, TLB_PROTECT);
+	tlbsan_check_fork(parent);
 	return err;
 }

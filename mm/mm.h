@@ -44,7 +44,8 @@ struct mm {
 	spinlock_t ptl;
 	u64 rss_pages;
 	u64 tlb_batched_pending, tlb_batched_flushed; /* see flush_tlb_batched_pending */
-	u64 tlbsan_gathered; /* the sanitizer's: generation when a batch last gathered from here */
+	/* The sanitizer's: generation and sequence number when a batch last gathered from here. */
+	u64 tlbsan_gathered, tlbsan_gathered_seq;
 };
 
 struct vm_area {

@@ -78,6 +78,7 @@ static int unmap_locked(struct mm *mm, u64 start, u64 end)
 {
 	struct vm_area *vma, *next;
 
+	mutex_assert_held(&mm->mmap_lock);
 	if (vma_split_around(mm, start, end))
 		return -ENOMEM;
 	list_for_each_safe(vma, next, &mm->vmas, node)
@@ -103,6 +104,7 @@ static s64 map_locked(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_obj
 {
 	struct vm_area *vma;
 
+	mutex_assert_held(&mm->mmap_lock);
 	if (fixed && unmap_locked(mm, addr, addr + len))
 		return -ENOMEM;
 	if (!fixed && (!addr || !range_ok(addr, len) || vma_overlaps(mm, addr, addr + len)))
@@ -177,6 +179,7 @@ static int protect_locked(struct mm *mm, u64 start, u64 end, u32 prot)
 	bool flush = false;
 	u64 at = start;
 
+	mutex_assert_held(&mm->mmap_lock);
 	list_for_each(vma, &mm->vmas, node) { /* first: may we, and is there no hole? */
 		if (vma->end <= start || vma->start >= end)
 			continue;
@@ -224,6 +227,7 @@ int mm_discard(struct mm *mm, u64 start, u64 len)
 	list_for_each(vma, &mm->vmas, node)
 		if (!(vma->flags & VMA_LOCKED) && start < vma->end && vma->start < start + len)
 			zap_range(mm, MAX(start, vma->start), MIN(start + len, vma->end));
+	tlbsan_check_range(mm, start, start + len);
 	return 0;
 }
 
@@ -232,6 +236,7 @@ static u64 brk_locked(struct mm *mm, u64 brk)
 	u64 old_end = ALIGN_UP(mm->brk, PAGE_SIZE), new_end = ALIGN_UP(brk, PAGE_SIZE);
 	u32 flags = VMA_READ | VMA_WRITE | VMA_MAYWRITE;
 
+	mutex_assert_held(&mm->mmap_lock);
 	if (mm->pinned || mm->lock_future)
 		flags |= VMA_LOCKED;
 	if (brk < mm->brk_start || new_end > USER_END)

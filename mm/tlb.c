@@ -52,6 +52,7 @@ static void load_mm(struct cpu *cpu, struct mm *next)
 	cpumask_set_atomic(&next->cpumask, cpu->id); /* before CR3: or a shootdown misses us */
 	SYNC_POINT(mask_set);
 	gen = load_acquire(&next->tlb_gen);
+	tlbsan_flushed_user(cpu);
 	write_cr3(next->cr3);
 	cpu->tlb.loaded_mm = next;
 	cpu->tlb.local_gen = gen;
@@ -121,6 +122,7 @@ static bool flush_mm_request(struct cpu_tlb *tlb, const struct tlb_request *req)
 		return false;
 	if (range_pages(req) <= TLB_FLUSH_CEILING && tlb->local_gen + 1 == req->new_gen) {
 		invalidate_range(req);
+		tlbsan_caught_up(this_cpu(), req->mm, req->new_gen);
 		tlb->local_gen = req->new_gen;
 	} else {
 		flush_local_user(tlb);

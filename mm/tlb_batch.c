@@ -68,6 +68,8 @@ void tlb_ubc_gather(cpumask_t cpus_in_mask, bool dirty)
 		flush_tlb_cpus(cpus_in_mask, TLB_RECLAIM);
 		return;
 	}
+	ASSERT(page_refs(pfn_to_page(virt_to_phys(batch) >> PAGE_SHIFT)) == 1,
+	       "%s gathers in a page that has been freed", current->name);
 	batch->cpumask |= cpus_in_mask;
 	batch->writable |= dirty;
 	batch->flush_required = 1;

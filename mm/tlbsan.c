@@ -27,6 +27,7 @@ struct stale_entry {
 	struct vm_object *object; /* what the frame showed: a page of a file; NULL otherwise */
 	u64 index;
 	cpumask_t cpus; /* that may hold it, full flushes since seq not counted */
+	u64 gen;        /* if a batch gathered it: the generation that goes with it; else 0 */
 	bool writes;    /* W and D were set: a CPU can write the frame without a walk */
 	u32 next_pfn, next_va, next_page;
 	u64 callers[NR_CALLERS];
@@ -190,11 +191,14 @@ void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, bool gathered)
 
 		*e = (struct stale_entry){.pfn = pte_pfn(old), .va = ALIGN_DOWN(va, PAGE_SIZE),
 					  .seq = ++seq, .mm = mm, .cpus = cpus_in_mask,
+					  .gen = gathered ? mm->tlb_gen : 0,
 					  .writes = (old & PTE_W) && (old & PTE_D)};
 		if (mm && !page_test(pfn_to_page(e->pfn), PG_anon)) {
 			e->object = pfn_to_page(e->pfn)->object;
 			e->index = pfn_to_page(e->pfn)->index;
 		}
+		if (gathered)
+			mm->tlbsan_gathered_seq = e->seq;
 		note_callers(e);
 		link_entry(index);
 	} else if (cpus_in_mask && !lost++) {
@@ -215,16 +219,19 @@ void __tlbsan_flushed_user(struct cpu *cpu)
 }
 
 /*
- * In one step with the mask bit, and entries read the mask under the same lock: an entry either has
- * this CPU and is older than the CR3 load, or does not have it.
+ * Entries of prev that were made since the CR3 load saw the bit: they are not on this CPU either.
+ * Entries read the mask under the same lock, so there will be no more.
  */
 void __tlbsan_leave_mm(struct cpu *cpu, struct mm *prev)
 {
 	u64 flags = spin_lock_irqsave(&lock);
+	u32 i;
 
 	cpumask_clear_atomic(&prev->cpumask, cpu->id);
-	flushed_user[cpu->id] = ++seq;
-	owed_mm[cpu->id] = NULL;
+	if (seq != flushed_user[cpu->id])
+		for (i = 1; i < pool_used; i++)
+			if (pool[i].mm == prev)
+				pool[i].cpus &= ~CPU_BIT(cpu->id);
 	spin_unlock_irqrestore(&lock, flags);
 }
 
@@ -322,6 +329,23 @@ void __tlbsan_check_copy(struct page *page, const char *what)
 	spin_unlock_irqrestore(&lock, flags);
 }
 
+/*
+ * INVLPG of the last change only: nothing that a batch gathered before may be left. Changes outside of
+ * batches get their generation later than their entry and are not looked at.
+ */
+void __tlbsan_caught_up(struct cpu *cpu, struct mm *mm, u64 gen)
+{
+	u64 flags = spin_lock_irqsave(&lock);
+	u32 i;
+
+	if (mm->tlbsan_gathered_seq >= flushed_user[cpu->id])
+		for (i = 1; i < pool_used; i++)
+			if (pool[i].mm == mm && pool[i].gen && pool[i].gen <= gen &&
+			    cpumask_test(holders(&pool[i]), cpu->id))
+				report(&pool[i], "rule 6: a CPU claims a generation it has not flushed for");
+	spin_unlock_irqrestore(&lock, flags);
+}
+
 static bool shows_same_page(const struct stale_entry *e, const struct page *page)
 {
 	return e->object && e->object == page->object && e->index == page->index;
@@ -362,6 +386,23 @@ void __tlbsan_check_range(struct mm *mm, u64 start, u64 end)
 	else
 		for (i = 1; i < pool_used; i++)
 			check_rights(&pool[i], mm, start, end);
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+/* Pages shared with a child are there, read-only: nobody may write them through an old entry. */
+void __tlbsan_check_fork(struct mm *parent)
+{
+	u64 flags = spin_lock_irqsave(&lock);
+	pte_t *pte;
+	u32 i;
+
+	for (i = 1; i < pool_used; i++)
+		if (pool[i].mm == parent && pool[i].writes && holders(&pool[i])) {
+			pte = pte_lookup(parent->pml4, pool[i].va);
+			if (pte && (pte_read(pte) & (PTE_P | PTE_W)) == PTE_P &&
+			    pte_pfn(pte_read(pte)) == pool[i].pfn)
+				report(&pool[i], "rule 4: fork returns while a CPU may write a shared page");
+		}
 	spin_unlock_irqrestore(&lock, flags);
 }
 

@@ -12,10 +12,11 @@
  *   rule 2  I/O is submitted or a copy starts: no CPU may write the frame unseen
  *   rule 3  a page is mapped writable anew: no CPU may translate the same address, or the same page
  *           of a file at any address, to another frame
- *   rule 4  munmap, mprotect return: no CPU has more than the PTE gives
+ *   rule 4  munmap, mprotect, madvise, fork return: no CPU has more than the PTE gives
  *   rule 5  a CPU's CR3 is its recorded address space, and its bit is in that mask
  *   rule 6  generations: no CPU is ahead of the address space; flushed <= pending; a CPU that was
- *           skipped as lazy has flushed before it runs user code again
+ *           skipped as lazy has flushed before it runs user code again; a CPU that catches up by
+ *           INVLPG has no older change left
  *   rule 9  D was set when a PTE was cleared: the page is marked dirty
  *   rule 11 kernel (global) entries: only INVLPG or a CR4.PGE toggle takes them out
  *
@@ -56,6 +57,8 @@ void tlbsan_init(void);
 #define tlbsan_flushed_all(cpu)           TLBSAN_HOOK(__tlbsan_flushed_all(cpu))
 /* This CPU executed INVLPG, with mm loaded. */
 #define tlbsan_flushed_page(cpu, mm, va)  TLBSAN_HOOK(__tlbsan_flushed_page(cpu, mm, va))
+/* With that it claims to have seen all changes up to a generation. */
+#define tlbsan_caught_up(cpu, mm, gen)    TLBSAN_HOOK(__tlbsan_caught_up(cpu, mm, gen))
 /* A shootdown of mm's addresses (NULL: of what batches gathered) skips a lazy CPU. */
 #define tlbsan_skipped(cpu, mm)           TLBSAN_HOOK(__tlbsan_skipped(cpu, mm))
 
@@ -66,19 +69,22 @@ void tlbsan_init(void);
 #define tlbsan_check_map(mm, va, page)    TLBSAN_HOOK(__tlbsan_check_map(mm, va, page))
 #define tlbsan_check_range(mm, start, end) \
 	TLBSAN_HOOK(__tlbsan_check_range(mm, start, end))
+#define tlbsan_check_fork(parent)         TLBSAN_HOOK(__tlbsan_check_fork(parent))
 #define tlbsan_check_cpu(cpu)             TLBSAN_HOOK(__tlbsan_check_cpu(cpu))
 #define tlbsan_check_dirty(page, old)     TLBSAN_HOOK(__tlbsan_check_dirty(page, old))
 
 void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, bool gathered);
 void __tlbsan_flushed_user(struct cpu *cpu);
-/* CR3 has been loaded with another: forget prev and clear its mask bit, as one step. */
+/* CR3 has been loaded with another since the last flush: clear prev's mask bit and forget prev. */
 void __tlbsan_leave_mm(struct cpu *cpu, struct mm *prev);
 void __tlbsan_flushed_all(struct cpu *cpu);
 void __tlbsan_flushed_page(struct cpu *cpu, struct mm *mm, u64 va);
+void __tlbsan_caught_up(struct cpu *cpu, struct mm *mm, u64 gen);
 void __tlbsan_skipped(struct cpu *cpu, const struct mm *mm);
 void __tlbsan_check_free(struct page *page);
 void __tlbsan_check_copy(struct page *page, const char *what);
 void __tlbsan_check_map(struct mm *mm, u64 va, struct page *page);
 void __tlbsan_check_range(struct mm *mm, u64 start, u64 end);
+void __tlbsan_check_fork(struct mm *parent);
 void __tlbsan_check_cpu(struct cpu *cpu);
 void __tlbsan_check_dirty(struct page *page, u64 old);

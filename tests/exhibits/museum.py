@@ -60,6 +60,10 @@ class Machine(NamedTuple):
     accel: str
     qemu: tuple
 
+    def seed(self):
+        found = re.search(r"\bseed=(\d+)", self.cmdline)
+        return found[1] if found else "-"
+
     def command(self, kernel, cmdline_file):
         files = {"cmdline": cmdline_file, "fs": ROOT / "build/initrd/bin/fs",
                  "initrd.tar": ROOT / "build/initrd.tar"}
@@ -199,7 +203,7 @@ def status_name(status):
 
 
 def show(exhibit, kernel):
-    """Runs the exhibit's kernel until it is caught. Escaped: it was not, or the run passed."""
+    """Runs the exhibit's kernel until it is caught: the machine that did. Escaped: none, or it passed."""
     for machine in exhibit.runs:
         text, status = run_machine(kernel, machine, exhibit.console, exhibit.expect)
         if exhibit.expect.search(text):
@@ -209,6 +213,7 @@ def show(exhibit, kernel):
                       f"{len(exhibit.runs)} runs (last end: {status_name(status)})\n{tail(text)}")
     if status == PASS:
         raise Escaped(f"{exhibit.name}: the run passed although the fault was named\n{tail(text)}")
+    return machine
 
 
 def show_clean(machine, shown_with):
@@ -234,18 +239,18 @@ def clean_machines(wanted):
 
 # ---- The tour ------------------------------------------------------------------------------------
 
-def print_row(name, what, start):
-    print(f"{name:34} {what:62.62} {time.monotonic() - start:5.1f}", flush=True)
+def print_row(name, what, seed, start):
+    print(f"{name:42} {what:74} {seed:>4} {time.monotonic() - start:5.1f}", flush=True)
 
 
 def report_one(exhibit, builder):
     start = time.monotonic()
     try:
-        show(exhibit, builder.kernel(exhibit))
+        machine = show(exhibit, builder.kernel(exhibit))
     except Escaped as why:
-        print(f"{exhibit.name:34} NOT CAUGHT\n{why}", flush=True)
+        print(f"{exhibit.name:42} NOT CAUGHT\n{why}", flush=True)
         return False
-    print_row(exhibit.name, exhibit.caught_by, start)
+    print_row(exhibit.name, exhibit.caught_by, machine.seed(), start)
     return True
 
 
@@ -256,7 +261,7 @@ def report_clean(machine, shown_with):
     except Escaped as why:
         print(why, flush=True)
         return False
-    print_row("(as it is)", f"passes: {machine.cmdline}", start)
+    print_row("(as it is)", f"passes: {machine.cmdline}", machine.seed(), start)
     return True
 
 
@@ -279,7 +284,7 @@ def main(arguments):
     except Escaped as why:
         print(why)
         return 1
-    print(f"{'exhibit':34} {'caught by':62} seconds")
+    print(f"{'exhibit':42} {'caught by':74} seed seconds")
     builder = Builder(wanted)
     good = []
     try:

@@ -34,6 +34,7 @@ struct page *alloc_pages(unsigned order, u32 gfp)
 	if (no_memory)
 		return NULL;
 	batch_pages++;
+	mem_map[BATCH_PFN].refcount = 1;
 	memset(phys_to_virt(BATCH_PFN << PAGE_SHIFT), 0, PAGE_SIZE);
 	return &mem_map[BATCH_PFN];
 }

@@ -42,12 +42,10 @@ static bool uses_tables_unseen(unsigned cpu)
 	       !cpumask_test(READ_ONCE(space->cpumask), cpu);
 }
 
-/* The guest stands at the point, half inside, while a page of the space is unmapped. */
+/* The guest stands at the point, half inside, while another CPU unmaps a page of the space. */
 static void come_in_during_an_unmap(enum sync_point point)
 {
-	unsigned guest = other_cpu(0);
-	struct page *page;
-	bool dirty;
+	unsigned guest = other_cpu(0), unmapper = other_cpu(1);
 	u64 at;
 
 	begin_space();
@@ -57,21 +55,19 @@ static void come_in_during_an_unmap(enum sync_point point)
 	pause_at(point, guest);
 	WRITE_ONCE(phase, 1);
 	KT_WAIT_FOR(paused_at(point));
-	mutex_lock(&space->mmap_lock); /* the guest waits in its fault until the page is gone */
-	page = unmap_and_owe_the_flush(at, &dirty);
+	start_on(unmapper, discard_beside, at, space);
+	KT_WAIT_FOR(waits_for(unmapper, guest) || READ_ONCE(ended));
 	KT_EXPECT(!uses_tables_unseen(guest), "a CPU uses an address space outside its mask");
+	KT_EXPECT(READ_ONCE(ended) == 0, "the unmap went on without the CPU that comes in");
 	release(point);
-	try_to_unmap_flush();
-	put_page(page);
-	mutex_unlock(&space->mmap_lock);
-	KT_WAIT_FOR(READ_ONCE(ended) == 1);
+	KT_WAIT_FOR(READ_ONCE(ended) == 2);
 	KT_EXPECT(wrong == 0, "it read the page that was gone");
 	end_space();
 }
 
 KTEST(a_cpu_that_comes_in_during_an_unmap_is_seen)
 {
-	if (cpus_online() < 2)
+	if (cpus_online() < 3)
 		return;
 	come_in_during_an_unmap(SYNC_mask_set);
 	come_in_during_an_unmap(SYNC_cr3_loaded);
@@ -267,6 +263,7 @@ static void wait_beside(void *arg)
 {
 	(void)arg;
 	sleeper = current;
+	pause_at(SYNC_wait, smp_cpu_id()); /* here: kernel threads wait on this CPU too */
 	wait_event(&turn_queue, READ_ONCE(phase) == 1);
 	end_beside();
 }
@@ -286,7 +283,6 @@ KTEST(no_waiter_sleeps_through_its_wake_up)
 		return;
 	phase = ended = 0;
 	wait_queue_init(&turn_queue);
-	pause_at(SYNC_wait, cpu);
 	start_on(cpu, wait_beside, 0, NULL);
 	KT_WAIT_FOR(paused_at(SYNC_wait));
 	WRITE_ONCE(phase, 1);
