@@ -30,6 +30,7 @@
 	X(mask_set)     /* load_mm: in the mask, CR3 not loaded yet */                             \
 	X(cr3_loaded)   /* load_mm: CR3 loaded, still in the old mask too */                       \
 	X(lazy_cleared) /* switch_mm: no longer lazy, generation not compared yet */               \
+	X(pte_clear)    /* try_to_unmap: a PTE is about to be cleared, its lock is held */         \
 	X(user_flushed) /* flushed, its generation not recorded yet */                             \
 	X(icr_write)    /* a target's pending bit is set, its interrupt not sent yet */            \
 	X(ipi_taken)    /* in the handler: a request is not executed yet */            \

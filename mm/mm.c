@@ -16,7 +16,7 @@ static u64 next_mm_id = 1;
 static void init_common(struct mm *mm)
 {
 	mm->users = 1;
-	mm->tlb_gen = 1;
+	mm->tlb_gen = mm->tlbsan_gathered = 1;
 	mutex_init(&mm->mmap_lock, &mmap_class);
 	spin_init(&mm->ptl, &ptl_class);
 	list_init(&mm->vmas);

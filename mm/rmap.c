@@ -1,6 +1,7 @@
 /* rmap.c - walking from a page to its PTEs (see rmap.h). */
 #include "mm/rmap.h"
 #include "arch/paging.h"
+#include "kernel/perturb.h"
 #include "mm/mm.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
@@ -59,6 +60,7 @@ static bool unmap_one(struct page *page, struct vm_area *vma, u64 va, pte_t *pte
 		result->pinned = true;
 		return false;
 	}
+	SYNC_POINT(pte_clear);
 	old = pte_get_and_clear(pte);
 	if (old & PTE_D) {
 		result->dirty = true;

@@ -7,7 +7,6 @@ README.md (its story) and exhibit.json:
     expect     a regular expression: the assertion, sanitizer rule or failed check that must appear
     caught_by  the same in words, for the table
     cpus, mem, accel     where they differ from DEFAULTS
-    steady     false: a race that a busy host can miss; `make museum` shows it, `make test` does not
     runs       a race: the run is repeated up to this many times; {run} in cmdline is the number of
                the run, as in seed={run} (kernel/perturb.h)
     qemu       more of QEMU's options, as a list
@@ -36,9 +35,9 @@ sys.path.insert(0, str(ROOT / "tests/system"))
 from gather_vm import PASS, STATUS_NAMES  # noqa: E402
 
 REQUIRED = {"cmdline", "expect", "caught_by"}
-# A steady exhibit's run is the same in every run (docs/09-determinism.md).
+# The same in every run (docs/09-determinism.md): what is caught once is caught always.
 REPEATABLE = ["-icount", "shift=1,sleep=off", "-rtc", "base=2020-01-01,clock=vm", "-seed", "1"]
-DEFAULTS = {"cpus": 8, "mem": 64, "accel": "tcg,thread=single", "runs": 1, "qemu": [], "steady": True}
+DEFAULTS = {"cpus": 8, "mem": 64, "accel": "tcg,thread=single", "runs": 1, "qemu": []}
 
 SOURCES = ["Makefile", "linker.ld", "boot", "arch", "drivers", "kernel", "mm", "iso", "tools",
            "user", "tests/kernel", "tests/tests.mk", "tests/exhibits.mk"]
@@ -86,9 +85,8 @@ class Exhibit:
         self.expect = re.compile(self.config["expect"], re.M)
         self.caught_by = self.config["caught_by"]
         full = {**DEFAULTS, **self.config}
-        self.steady = full["steady"]
         self.runs = [Machine(full["cmdline"].replace("{run}", str(run)), full["cpus"], full["mem"],
-                             full["accel"], tuple(full["qemu"] or REPEATABLE * self.steady))
+                             full["accel"], tuple(full["qemu"] or REPEATABLE))
                      for run in range(1, full["runs"] + 1)]
         self.tree = MUSEUM / self.number
         self.console = MUSEUM / f"{self.number}.console"

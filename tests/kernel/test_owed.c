@@ -8,6 +8,7 @@
 #include "drivers/clock.h"
 #include "kernel/cpu.h"
 #include "kernel/errno.h"
+#include "kernel/perturb.h"
 #include "kernel/sched.h"
 #include "kernel/wait.h"
 #include "mm/page_alloc.h"
@@ -73,6 +74,56 @@ KTEST(a_flush_owed_during_another_is_not_forgotten)
 	try_to_unmap_flush();
 	put_page(first);
 	put_page(second);
+	end_space();
+}
+
+/* ---- A CPU that comes in before the PTE is cleared ------------------------------------------- */
+
+static void unmap_flush_free(void *addr)
+{
+	struct page *page;
+	bool dirty;
+
+	page = unmap_and_owe_the_flush((u64)addr, &dirty);
+	try_to_unmap_flush();
+	put_page(page);
+	end_beside();
+}
+
+static void look_twice(void *addr)
+{
+	u32 value;
+
+	mm_switch_current(space);
+	KT_EXPECT(get_user(&value, (u64)addr) == 0 && value == 1, "it was still mapped");
+	WRITE_ONCE(phase, 1);
+	wait_for_phase(2); /* awake: the CPU is a target */
+	if (get_user(&value, (u64)addr) || value)
+		atomic_inc(&wrong);
+	end_beside();
+}
+
+/* The mask that matters is that of the moment after: the guest is in it, and has the entry. */
+KTEST(a_cpu_that_comes_in_before_a_pte_is_cleared_is_flushed)
+{
+	unsigned unmapper = other_cpu(1);
+	u64 at;
+
+	if (cpus_online() < 3)
+		return;
+	begin_space();
+	at = map_one_page();
+	KT_EXPECT(put_user_u32(at, 1) == 0);
+	pause_at(SYNC_pte_clear, unmapper);
+	start_on(unmapper, unmap_flush_free, at, NULL);
+	KT_WAIT_FOR(paused_at(SYNC_pte_clear));
+	start_on(other_cpu(0), look_twice, at, NULL);
+	KT_WAIT_FOR(READ_ONCE(phase) == 1);
+	release(SYNC_pte_clear);
+	KT_WAIT_FOR(READ_ONCE(ended) == 1);
+	WRITE_ONCE(phase, 2);
+	KT_WAIT_FOR(READ_ONCE(ended) == 2);
+	KT_EXPECT(wrong == 0, "it read the page that was freed");
 	end_space();
 }
 
