@@ -5,7 +5,8 @@
 #   make gdb           QEMU waits for gdb, which comes with the kernel's commands loaded
 #   make loc           code lines against the budget
 #   make replay SEED=7 TEST="run=run+churn"   one interleaving, the same in every run
-#   make explore N=100 TEST=ktest             many seeds; stops at the first that fails
+#   make replay SEED=7 TEST=.. GDB=1          the same in gdb, up to where the kernel finds its fault
+#   make explore N=1000 TEST=ktest            many seeds, JOBS at a time; stops at the first that fails
 
 SETUP_GROUPS := build run test
 GDB ?= gdb

@@ -1,4 +1,6 @@
 """Replaying one interleaving to the bit, and seeds that make others."""
+import os
+import socket
 import subprocess
 from pathlib import Path
 
@@ -9,9 +11,9 @@ SHORT = "run=run+churn+--rounds+2;stat"
 MIXED = "run=run+churn+--rounds+2;run+lru-write+--mib+1"
 
 
-def tool(name, *arguments):
+def tool(name, *arguments, typed="", **environment):
     run = subprocess.run([f"tools/{name}", *map(str, arguments)], cwd=ROOT, timeout=600,
-                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         input=typed, env={**os.environ, **environment}, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True, errors="replace")
     return run.returncode, run.stdout
 
@@ -52,3 +54,21 @@ def test_explore_stops_and_says_how_to_see_it_again():
     assert status == 1
     assert "KERNEL PANIC" in console
     assert "explore: seed 1 fails; again: make replay SEED=1" in console
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def test_gdb_stops_where_the_fault_is_found():
+    """Before the kernel says anything, in the function that found it, in the same run."""
+    status, console = tool("replay", 3, "expect_cpus=9")
+    assert status == 1
+    _, session = tool("replay", 3, "expect_cpus=9", typed="info line\nkill\nquit\n", GDB="1",
+                      GDB_PORT=str(free_port()))
+    assert "in smp_boot_aps ()" in session, session
+    seen = (ROOT / "build/gdb-console.log").read_text(errors="replace").replace("\r", "")
+    assert "CPUs online" in seen and "KERNEL PANIC" not in seen
+    assert console.replace("\r", "").startswith(seen)
