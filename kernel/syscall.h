@@ -4,7 +4,8 @@
  * All take their arguments as registers hold them and return a value >= 0 or a negative errno.
  * Linux's calls have Linux's numbers and meaning (section 2 of the manual); ours are described in
  * abi.h. Context of all: the calling thread, interrupts on, may sleep. In order: kernel/file.c,
- * mm/sys_mm.c, fork.c and exec.c, sys_task.c, futex.c; ours: ipc_user.c, handle.c, sys_mm.c, info.c
+ * mm/sys_mm.c, fork.c and exec.c, sys_task.c, futex.c; ours: ipc_user.c, handle.c, sys_mm.c, info.c,
+ * tests/kernel/tlbprobe.c
  */
 #pragma once
 
@@ -67,7 +68,8 @@ struct trap_frame;
 	X(SYS_object_resize, 2, object_resize)                                                     \
 	X(SYS_object_size, 1, object_size)                                                         \
 	X(SYS_info, 3, info)                                                                       \
-	X(SYS_control, 3, control)
+	X(SYS_control, 3, control)                                                                 \
+	X(SYS_tlbprobe, 2, tlbprobe)
 
 #define SYSCALL_ARGS_0 void
 #define SYSCALL_ARGS_1 u64

@@ -4,6 +4,7 @@
 #   make setup         installs it (Debian, Ubuntu)
 #   make gdb           QEMU waits for gdb, which comes with the kernel's commands loaded
 #   make loc           code lines against the budget
+#   make bochs CMDLINE="run=run+tlbprobe"       the same kernel in Bochs, which shows what QEMU hides
 #   make replay SEED=7 TEST="run=run+churn"   one interleaving, the same in every run
 #   make replay SEED=7 TEST=.. GDB=1          the same in gdb, up to where the kernel finds its fault
 #   make explore N=1000 TEST=ktest            many seeds, JOBS at a time; stops at the first that fails
@@ -12,7 +13,7 @@ SETUP_GROUPS := build run test
 GDB ?= gdb
 GDB_PORT ?= 1234
 
-.PHONY: doctor setup $(SETUP_GROUPS:%=setup-%) gdb loc replay explore
+.PHONY: bochs doctor setup $(SETUP_GROUPS:%=setup-%) gdb loc replay explore
 
 doctor:
 	@tools/doctor
@@ -47,6 +48,9 @@ replay:
 	@QEMU="$(QEMU)" CPUS="$(CPUS)" tools/replay "$(SEED)" "$(TEST)"
 explore:
 	@QEMU="$(QEMU)" CPUS="$(CPUS)" tools/explore "$(N)" "$(TEST)"
+
+bochs: iso | build/.setup-test
+	@CPUS="$(CPUS)" MEM="$(MEM)" tools/bochs "$(CMDLINE)"
 
 loc:
 	@tools/loc

@@ -37,6 +37,43 @@ typedef int32_t abi_s32;
 #define SYS_info            0x1020 /* (enum info_kind, buffer, bytes) -> bytes written */
 #define SYS_control         0x1021 /* (enum control_op, argument, bytes) -> 0; privileged tasks */
 
+#define SYS_tlbprobe        0x1030 /* (experiment, address of a page to use) -> enum probe_answer */
+
+/* ---- Experiments with the TLB --------------------------------------------------------------- */
+
+enum probe_answer {
+	PROBE_OLD,   /* the translation that the TLB had */
+	PROBE_NEW,   /* the one in the page table */
+	PROBE_FAULT, /* a page fault */
+	PROBE_EITHER, /* hardware may do either */
+};
+
+/* X(name, uses a kernel page, what is done, answers of hardware (SDM vol. 3, 4.10), QEMU, Bochs) */
+#define TLB_PROBES(X)                                                                              \
+	X(read_remapped, 0, "read; PTE to another frame; read", PROBE_OLD, PROBE_OLD, PROBE_OLD)   \
+	X(read_unmapped, 0, "read; PTE cleared; read", PROBE_OLD, PROBE_OLD, PROBE_OLD)            \
+	X(write_unmapped_clean, 0, "read; PTE cleared; write", PROBE_FAULT, PROBE_FAULT,           \
+	  PROBE_FAULT)                                                                             \
+	X(write_unmapped_dirty, 0, "write; PTE cleared; write", PROBE_OLD, PROBE_OLD, PROBE_OLD)   \
+	X(write_remapped_clean, 0, "read; PTE to another frame; write", PROBE_EITHER, PROBE_NEW,   \
+	  PROBE_NEW)                                                                               \
+	X(write_protected_dirty, 0, "write; W taken from the PTE; write", PROBE_OLD, PROBE_OLD,    \
+	  PROBE_OLD)                                                                               \
+	X(write_unprotected, 0, "read; W given to the PTE; write", PROBE_EITHER, PROBE_NEW,        \
+	  PROBE_NEW)                                                                               \
+	X(read_made_present, 0, "fault; PTE made present; read", PROBE_NEW, PROBE_NEW, PROBE_NEW)  \
+	X(accessed_cleared, 0, "read; A cleared; read: is A set again?", PROBE_OLD, PROBE_OLD,     \
+	  PROBE_OLD)                                                                               \
+	X(invlpg_frame, 0, "as the first, with INVLPG of the frame's address", PROBE_OLD,          \
+	  PROBE_OLD, PROBE_OLD)                                                                    \
+	X(invlpg_address, 0, "with INVLPG of the linear address", PROBE_NEW, PROBE_NEW, PROBE_NEW) \
+	X(cr3_reload, 0, "with CR3 loaded again", PROBE_NEW, PROBE_NEW, PROBE_NEW)                 \
+	X(global_cr3_reload, 1, "a global page, with CR3 loaded again", PROBE_OLD, PROBE_NEW,      \
+	  PROBE_OLD)                                                                               \
+	X(global_invlpg, 1, "a global page, with INVLPG", PROBE_NEW, PROBE_NEW, PROBE_NEW)         \
+	X(global_pge_toggle, 1, "a global page, with CR4.PGE off and on", PROBE_NEW, PROBE_NEW,    \
+	  PROBE_NEW)
+
 /* ---- IPC ---------------------------------------------------------------------------------- */
 
 #define IPC_WORDS        6

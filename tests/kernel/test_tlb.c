@@ -247,6 +247,8 @@ static unsigned begin_limbo(void)
 
 	begin();
 	KT_EXPECT(copy_to_user(address, &value, sizeof(value)) == 0);
+	/* Like a page of a file that nobody writes: only those may wait in limbo. */
+	KT_EXPECT(mm_protect(test_mm, address, PAGE_SIZE, VMA_READ) == 0);
 	expected[0] = expected[1] = value; /* phase 1: read while the frame is in limbo */
 	evicted[1] = true;
 	nr_phases = 3;

@@ -1,4 +1,5 @@
 """The bug museum: every fault is caught, and the kernel without it passes the same run."""
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -51,6 +52,13 @@ def test_a_patch_that_does_not_apply_fails(tmp_path, monkeypatch):
     monkeypatch.setattr(museum, "MUSEUM", tmp_path / "museum")
     with pytest.raises(museum.Escaped, match="does not apply"):
         museum.build(museum.Exhibit(directory))
+
+
+def test_every_rule_of_the_sanitizer_fires_somewhere():
+    rules = {int(number) for exhibit in EXHIBITS
+             for found in re.findall(r"(?<!lock )rules? ([\d, and]+)", exhibit.caught_by)
+             for number in re.findall(r"\d+", found)}
+    assert rules == {1, 2, 3, 4, 5, 6, 7, 8, 9, 11}
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)

@@ -59,6 +59,11 @@ static inline long gather_info(enum info_kind kind, void *buffer, size_t bytes)
 	return syscall(SYS_info, kind, buffer, bytes);
 }
 
+static inline int gather_tlbprobe(unsigned int experiment, void *page)
+{
+	return (int)syscall(SYS_tlbprobe, experiment, page);
+}
+
 static inline int gather_control(enum control_op op, uint64_t argument, size_t bytes)
 {
 	return (int)syscall(SYS_control, op, argument, bytes);
