@@ -5,6 +5,7 @@
 #   make run CMDLINE="run=run+churn;stat"   other things to do: see docs/01-boot.md
 #   make CC=clang      with the other compiler
 #   make WERROR=1      warnings are errors, as in CI
+#   make RELEASE=1     without sync points and sanitizer
 #   make clean         removes build/
 #   make help          this list
 
@@ -36,7 +37,7 @@ all: iso
 # ---- The kernel ------------------------------------------------------------------------------
 
 KERNEL_DIRS := boot arch drivers kernel mm tests/kernel
-KERNEL_C := $(filter-out arch/asm-offsets.c,$(wildcard $(addsuffix /*.c,$(KERNEL_DIRS))))
+KERNEL_C := $(filter-out arch/asm-offsets.c $(if $(RELEASE),mm/tlbsan.c),$(wildcard $(addsuffix /*.c,$(KERNEL_DIRS))))
 KERNEL_ASM := $(wildcard $(addsuffix /*.asm,$(KERNEL_DIRS)))
 KERNEL_OBJ := $(KERNEL_C:%=$(BUILD)/obj/%.o) $(KERNEL_ASM:%=$(BUILD)/obj/%.o)
 
@@ -45,7 +46,7 @@ KERNEL_CFLAGS := -std=gnu11 -O2 -g -ffreestanding -fno-pic -mcmodel=kernel -mno-
 	-fno-common -fcf-protection=none -fno-asynchronous-unwind-tables \
 	-Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wold-style-definition -Wshadow \
 	-Wundef -Wwrite-strings -Wvla $(if $(WERROR),-Werror)
-KERNEL_CPPFLAGS := -I. -DGATHER_KERNEL
+KERNEL_CPPFLAGS := -I. -DGATHER_KERNEL $(if $(RELEASE),-DGATHER_RELEASE)
 KERNEL_LDFLAGS := -nostdlib -static -z max-page-size=0x1000 -z noexecstack --build-id=none
 
 kernel: $(BUILD)/gather.elf

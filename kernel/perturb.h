@@ -47,12 +47,16 @@ extern bool sync_points_on;  /* a seed is set, or a test has used pause_at */
 /* Reads seed= from the command line. Boot only. */
 void perturb_init(void);
 
-/* Any context but NMI. */
+/* Any context but NMI. A release build has none. */
+#ifdef GATHER_RELEASE
+#define SYNC_POINT(name) ((void)0)
+#else
 #define SYNC_POINT(name)                                                                           \
 	do {                                                                                       \
 		if (unlikely(sync_points_on))                                                      \
 			__sync_point(SYNC_##name);                                                 \
 	} while (0)
+#endif
 
 void __sync_point(enum sync_point point);
 

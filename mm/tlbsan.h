@@ -34,10 +34,15 @@ struct cpu;
 struct mm;
 struct page;
 
+#ifdef GATHER_RELEASE /* tlbsan.c is left out */
+#define tlbsan_on     false
+#define tlbsan_init() ((void)0)
+#else
 extern bool tlbsan_on;
 
 /* Reads tlbsan= and takes the shadow's memory. Boot only, after page_alloc_ready. */
 void tlbsan_init(void);
+#endif
 
 #define TLBSAN_HOOK(call)                                                                          \
 	do {                                                                                       \

@@ -92,6 +92,10 @@ unsigned ktest_run_all(void)
 	const struct ktest *t;
 	unsigned n = 0, failed = 0;
 
+#ifdef GATHER_RELEASE
+	pr_err("ktest: a release build has no sync points: build it without RELEASE=1\n");
+	return 1;
+#endif
 	(void)cmdline_get("ktest", only, sizeof(only));
 	kprintf("KTAP version 1\n1..%lu\n", nr_wanted());
 	for (t = __start_ktests; t < __stop_ktests; t++) {
