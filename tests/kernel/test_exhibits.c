@@ -118,6 +118,8 @@ static void take_two_at_once(void *addr)
 	while (cpumask_weight(READ_ONCE(this_cpu()->tlb.pending)) < 2 && clock_ns() < deadline)
 		cpu_relax();
 	local_irq_restore(flags);
+	while (READ_ONCE(cpus[smp_cpu_id()].tlb.pending))
+		cpu_relax(); /* asked for, but the interrupt itself may still be on its way */
 	if (get_user(&value, (u64)addr) || value)
 		atomic_inc(&wrong);
 	end_beside();
