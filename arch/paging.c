@@ -73,7 +73,7 @@ pte_t *pte_next(u64 *pml4, u64 *va, u64 end)
 	while (*va < end) {
 		pte_t *pte = pte_lookup(pml4, *va);
 
-		if (pte && (pte_read(pte) & PTE_P))
+		if (pte && pte_read(pte))
 			return pte;
 		*va += pte ? PAGE_SIZE : PMD_PAGE_SIZE - *va % PMD_PAGE_SIZE; /* a whole table */
 	}

@@ -26,6 +26,12 @@ typedef u64 pte_t;
 #define PTE_NX   (1ull << 63)
 #define PTE_ADDR 0x000ffffffffff000ull
 
+/*
+ * A migration entry: not present, so that every access faults and the faulting thread waits; it names
+ * the frame that is being moved and keeps W. Hardware ignores all bits of an entry whose P is 0.
+ */
+#define PTE_MIGRATION (1ull << 9)
+
 #define PTRS_PER_TABLE 512
 #define NR_LEVELS      4
 
@@ -45,15 +51,25 @@ static inline unsigned table_index(u64 va, unsigned level)
 	return (va >> (PAGE_SHIFT + 9 * level)) & (PTRS_PER_TABLE - 1);
 }
 
-/* Clear an entry and return what it was, in one step: no D bit can be set in between and lost. */
+/* Replace an entry and return what it was, in one step: no D bit can be set in between and lost. */
+static inline pte_t pte_xchg(pte_t *pte, pte_t value)
+{
+	return xchg(pte, value);
+}
+
 static inline pte_t pte_get_and_clear(pte_t *pte)
 {
-	return xchg(pte, (pte_t)0);
+	return pte_xchg(pte, 0);
 }
 
 static inline pte_t pte_read(const pte_t *pte)
 {
 	return READ_ONCE(*pte);
+}
+
+static inline bool pte_is_migration(pte_t pte)
+{
+	return (pte & (PTE_P | PTE_MIGRATION)) == PTE_MIGRATION;
 }
 
 static inline void pte_set(pte_t *pte, pte_t value)
@@ -68,7 +84,7 @@ static inline void pte_set(pte_t *pte, pte_t value)
 pte_t *pte_lookup(u64 *pml4, u64 va);
 /* The same with missing tables allocated; NULL when memory is short. May sleep. */
 pte_t *pte_alloc(u64 *pml4, u64 va);
-/* The first present entry of [*va, end), *va moved to its address; NULL, *va at end: none. */
+/* The first used entry of [*va, end), *va moved to its address; NULL, *va at end: none. */
 pte_t *pte_next(u64 *pml4, u64 *va, u64 end);
 
 /* A new PML4 sharing the kernel's half; NULL when memory is short. */

@@ -16,6 +16,7 @@
 #include "kernel/lib.h"
 #include "kernel/task.h"
 #include "kernel/perturb.h"
+#include "mm/migrate.h"
 #include "mm/mm.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
@@ -190,6 +191,7 @@ void kernel_late_init(void)
 {
 	tlb_init();
 	tlb_batch_init();
+	migrate_init();
 	perturb_init();
 	futex_init();
 	console_init();

@@ -31,6 +31,8 @@
 	X(cr3_loaded)   /* load_mm: CR3 loaded, still in the old mask too */                       \
 	X(lazy_cleared) /* switch_mm: no longer lazy, generation not compared yet */               \
 	X(pte_clear)    /* try_to_unmap: a PTE is about to be cleared, its lock is held */         \
+	X(migrate_copied)   /* a batch is copied, and not mapped again yet */                      \
+	X(migrate_remapped) /* it is, and the old frames are not freed yet */                      \
 	X(user_flushed) /* flushed, its generation not recorded yet */                             \
 	X(icr_write)    /* a target's pending bit is set, its interrupt not sent yet */            \
 	X(ipi_taken)    /* in the handler: a request is not executed yet */            \

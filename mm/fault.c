@@ -28,17 +28,6 @@ struct fault {
 
 #define RETRY 1 /* mmap_lock was released: look everything up again */
 
-static u64 pte_bits(const struct vm_area *vma, bool writable)
-{
-	u64 bits = PTE_P | PTE_U | PTE_A;
-
-	if (writable && (vma->flags & VMA_WRITE))
-		bits |= PTE_W;
-	if (!(vma->flags & VMA_EXEC))
-		bits |= PTE_NX;
-	return bits;
-}
-
 static int no_memory(void)
 {
 	return thread_killed(current) ? -EINTR : -ENOMEM;
@@ -70,9 +59,9 @@ static struct page *new_anon_page(struct fault *f, u32 gfp)
 /* Only holders of mmap_lock fill empty PTEs, so an empty one stays empty until we fill it. */
 static void map_page(struct fault *f, struct page *page, bool writable)
 {
-	u64 bits = pte_bits(f->vma, writable);
+	u64 bits = vma_pte_bits(f->vma, writable);
 
-	ASSERT(!(pte_read(f->pte) & PTE_P), "address %lx is mapped already", f->addr);
+	ASSERT(!pte_read(f->pte), "address %lx is mapped already", f->addr);
 	if (bits & PTE_W)
 		tlbsan_check_map(f->mm, f->addr, page);
 	page_add_rmap(page);
@@ -226,6 +215,32 @@ static int fault_object(struct fault *f)
 	return err;
 }
 
+/* ---- Pages on the move ----------------------------------------------------------------------- */
+
+/*
+ * No reference on the page: the migrator must be the only one who has it. The tables stay, and while
+ * the entry is there under the ptl, so does the page that it names.
+ */
+static bool migration_ended(struct fault *f, pte_t entry)
+{
+	spin_guard(&f->mm->ptl);
+	if (pte_read(f->pte) != entry)
+		return true;
+	page_set(pfn_to_page(pte_pfn(entry)), PG_waiters); /* its unlock wakes us */
+	return false;
+}
+
+static int wait_for_migration(struct fault *f, pte_t entry)
+{
+	ASSERT(pte_is_migration(entry), "PTE %lx of address %lx is neither present nor empty", entry,
+	       f->addr);
+	count_vm_event(migration_waits);
+	mutex_unlock(&f->mm->mmap_lock);
+	wait_event(page_waitq(pfn_to_page(pte_pfn(entry))), migration_ended(f, entry));
+	mutex_lock(&f->mm->mmap_lock);
+	return RETRY;
+}
+
 /* ---- The way through ------------------------------------------------------------------------- */
 
 static bool access_allowed(const struct vm_area *vma, u32 access)
@@ -256,6 +271,8 @@ static int fault_once(struct fault *f)
 		local_flush_tlb_page(f->addr);
 		return 0;
 	}
+	if (pte)
+		return wait_for_migration(f, pte);
 	return f->vma->object ? fault_object(f) : map_new_page(f, NULL);
 }
 

@@ -43,17 +43,18 @@ static void unlink_page(struct page *page)
 	page_clear(page, PG_lru);
 }
 
-void lru_del_page(struct page *page)
+bool lru_del_page(struct page *page)
 {
 	if (!page_test(page, PG_lru))
-		return;
+		return false;
 	spin_guard(&lru_lock);
-	if (page_test(page, PG_lru))
-		unlink_page(page);
+	if (!page_test(page, PG_lru))
+		return false;
+	unlink_page(page);
+	return true;
 }
 
-/* A page whose last reference is going away right now must not be taken. */
-static bool get_page_unless_zero(struct page *page)
+bool get_page_unless_zero(struct page *page)
 {
 	u32 refs;
 

@@ -14,8 +14,10 @@ enum lru_list { LRU_INACTIVE_FILE, LRU_ACTIVE_FILE, LRU_INACTIVE_ANON, LRU_ACTIV
 void lru_init(void);
 /* Put a page on the list its flags name (PG_active, PG_anon); unevictable pages stay off. */
 void lru_add_page(struct page *page);
-/* Take a page off its list, if it is on one. */
-void lru_del_page(struct page *page);
+/* Take a page off its list; false: it was on none. */
+bool lru_del_page(struct page *page);
+/* A reference, unless the last one is going away right now. */
+bool get_page_unless_zero(struct page *page);
 /* Move up to nr pages from the tail of a list to `to`, each with a reference. Returns how many. */
 unsigned lru_isolate(enum lru_list from, unsigned nr, struct list_head *to);
 /* Give isolated pages back to the lists and drop the isolator's references. */

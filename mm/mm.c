@@ -87,8 +87,14 @@ static bool share_pte(struct vm_area *child, struct mm *parent, u64 va, pte_t *f
 {
 	pte_t pte = pte_read(from);
 
-	if (!(pte & PTE_P) || !page_test(pfn_to_page(pte_pfn(pte)), PG_anon))
+	if (!page_test(pfn_to_page(pte_pfn(pte)), PG_anon))
 		return false; /* the child faults it in */
+	if (pte_is_migration(pte)) { /* so do both entries; the migrator finds the child after us */
+		pte_set(from, pte & ~PTE_W);
+		pte_set(to, pte & ~PTE_W);
+		child->mm->rss_pages++;
+		return false;
+	}
 	/* Hardware may change it at any time: an AND keeps A and D. */
 	pte = atomic_fetch_and(from, ~PTE_W);
 	if (pte & PTE_W)

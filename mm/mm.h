@@ -114,6 +114,9 @@ int mm_lock_all(struct mm *mm, bool now, bool future);
 /* The VMA that contains addr, or NULL. Context: mmap_lock held. */
 struct vm_area *find_vma(struct mm *mm, u64 addr);
 
+/* What a PTE of this area may give: PROT_NONE keeps the page from user mode. */
+u64 vma_pte_bits(const struct vm_area *vma, bool writable);
+
 /* ---- Pages (mmap.c, fault.c) ----------------------------------------------------------------- */
 
 /* Clear PTEs in [start, end), flush, then free. Context: mmap_lock held or no other user. */

@@ -34,6 +34,11 @@ static void gather_ptes(struct mm *mm, u64 *va, u64 end, struct mmu_gather *gath
 
 	while (gather->nr < GATHER_PAGES && (pte = pte_next(mm->pml4, va, end))) {
 		old = pte_get_and_clear(pte);
+		mm->rss_pages--;
+		if (pte_is_migration(old)) { /* the migrator will not find it: the page goes */
+			*va += PAGE_SIZE;
+			continue;
+		}
 		page = pfn_to_page(pte_pfn(old));
 		if ((old & PTE_D) && !page_test(page, PG_anon))
 			page_set(page, PG_dirty);
@@ -43,7 +48,6 @@ static void gather_ptes(struct mm *mm, u64 *va, u64 end, struct mmu_gather *gath
 			gather->start = *va;
 		gather->end = *va + PAGE_SIZE;
 		gather->pages[gather->nr++] = page;
-		mm->rss_pages--;
 		page_remove_rmap(page);
 		*va += PAGE_SIZE;
 	}
@@ -147,6 +151,19 @@ s64 mm_map(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_object *object
 	return at;
 }
 
+u64 vma_pte_bits(const struct vm_area *vma, bool writable)
+{
+	u64 bits = PTE_P | PTE_A;
+
+	if (vma->flags & VMA_PROT)
+		bits |= PTE_U;
+	if (writable && (vma->flags & VMA_WRITE))
+		bits |= PTE_W;
+	if (!(vma->flags & VMA_EXEC))
+		bits |= PTE_NX;
+	return bits;
+}
+
 /* ---- Protect --------------------------------------------------------------------------------- */
 
 /* Take rights away from the PTEs; more rights come with the next fault. true: a flush is due. */
@@ -164,6 +181,8 @@ static bool protect_ptes(struct mm *mm, struct vm_area *vma)
 		give |= PTE_NX;
 	spin_guard(&mm->ptl);
 	for (va = vma->start; (pte = pte_next(mm->pml4, &va, vma->end)); va += PAGE_SIZE) {
+		if (pte_is_migration(pte_read(pte)))
+			continue; /* gets the area's rights when it is mapped again */
 		taken = atomic_fetch_and(pte, ~take) & take & ~PTE_NX;
 		if (taken)
 			tlbsan_pte_gone(mm, va, pte_read(pte) | taken);

@@ -35,7 +35,7 @@ void page_cache_init(u64 (*alloc)(u64 bytes))
 
 /* ---- The page lock ------------------------------------------------------------------------ */
 
-static struct wait_queue *page_waitq(const struct page *page)
+struct wait_queue *page_waitq(const struct page *page)
 {
 	return &page_waitqs[page_to_pfn(page) % NR_PAGE_WAITQS];
 }
@@ -142,6 +142,26 @@ bool page_cache_remove(struct page *page, u32 refs)
 	*link = page->hash_next;
 	page->hash_next = NULL;
 	page->object = NULL;
+	return true;
+}
+
+bool page_cache_replace(struct page *old, struct page *now)
+{
+	u64 chain = hash_of(old->object, old->index);
+	struct page **link;
+
+	spin_guard(stripe_of(chain));
+	if (!cmpxchg_bool(&old->refcount, 2u, 1u))
+		return false;
+	link = find_link(chain, old->object, old->index);
+	ASSERT(*link == old, "frame %lx is not in its chain", page_to_pfn(old));
+	get_page(now);
+	now->object = old->object;
+	now->index = old->index;
+	now->hash_next = old->hash_next;
+	*link = now;
+	old->hash_next = NULL;
+	old->object = NULL;
 	return true;
 }
 

@@ -94,3 +94,10 @@ int lock_page_killable(struct page *page);
 void lock_page(struct page *page);
 bool trylock_page(struct page *page);
 void unlock_page(struct page *page);
+/* Where its waiters sleep. */
+struct wait_queue *page_waitq(const struct page *page);
+/*
+ * `now` takes the place of `old` in the cache; both locked. false: others refer to `old` besides the
+ * cache and the caller, nothing changed. Afterwards the caller's is the only reference to `old`.
+ */
+bool page_cache_replace(struct page *old, struct page *now);

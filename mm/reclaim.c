@@ -51,7 +51,7 @@ static bool unmap_page(struct page *page, struct scan_control *sc)
 	try_to_unmap(page, false, &unmapped);
 	sc->stale = unmapped.ptes > 0;
 	if (sc->stale)
-		tlb_ubc_gather(unmapped.cpus, unmapped.dirty);
+		tlb_ubc_gather(unmapped.cpus, unmapped.dirty, TLB_RECLAIM);
 	if (unmapped.pinned || page_mapcount(page))
 		return false;
 	count_vm_event(unmapped_pages);

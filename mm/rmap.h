@@ -21,6 +21,7 @@ struct unmap_result {
 	unsigned ptes;
 	bool pinned; /* a VMA is locked: the page stays, nothing more was cleared */
 	bool force;  /* in: locked VMAs too, the page's place in the file is gone */
+	bool migrate; /* in: leave migration entries; they count as mappings in rss, not as references */
 };
 
 /* A new mapping of page by a PTE. Context: that address space's ptl held. */
@@ -34,6 +35,14 @@ void page_remove_rmap(struct page *page);
  * held, no spinlock.
  */
 void try_to_unmap(struct page *page, bool force, struct unmap_result *result);
+
+/*
+ * The same for a page that is being moved: whoever needs it waits in its fault until remove_migration_ptes
+ * (Linux's name) has put `now` in the place of `old`, which may be the same. Rights are those that the
+ * VMAs give now, and W only where the entry has it. Context: both pages locked, now->object set.
+ */
+void try_to_migrate(struct page *page, struct unmap_result *result);
+void remove_migration_ptes(struct page *old, struct page *now);
 
 /* Test and clear the A bits, without a flush: how many PTEs had it, and whether a VMA is locked. */
 unsigned page_referenced(struct page *page, bool *pinned);

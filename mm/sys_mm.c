@@ -1,9 +1,12 @@
 /* sys_mm.c - the system calls on memory and memory objects: checks, then mmap.c and object.c. */
+#include "arch/uaccess.h"
 #include "kernel/file.h"
 #include "kernel/ipc.h"
 #include "kernel/syscall.h"
+#include "mm/migrate.h"
 #include "mm/mm.h"
 #include "mm/object.h"
+#include "mm/page_alloc.h"
 
 #define MAP_SHARED    0x01u
 #define MAP_PRIVATE   0x02u
@@ -74,6 +77,29 @@ s64 sys_mprotect(u64 addr, u64 len, u64 prot)
 s64 sys_madvise(u64 addr, u64 len, u64 advice)
 {
 	return advice == MADV_DONTNEED ? mm_discard(current->mm, addr, len) : -EINVAL;
+}
+
+static struct page *any_frame(struct page *page, void *arg)
+{
+	(void)page;
+	(void)arg;
+	return alloc_pages(0, GFP_NOWAIT);
+}
+
+s64 sys_move_range(u64 addr, u64 len, u64 node, u64 result_addr)
+{
+	struct migrate_result result = {0};
+	int err;
+
+	if (node != MOVE_ANY_NODE)
+		return -ENODEV;
+	err = migrate_range(current->mm, addr, addr + ALIGN_UP(len, PAGE_SIZE), any_frame, NULL,
+			    &result);
+	if (err)
+		return err;
+	return copy_to_user(result_addr, &(struct move_result){result.moved, result.failed,
+							       result.passes},
+			    sizeof(struct move_result));
 }
 
 s64 sys_brk(u64 brk)

@@ -60,18 +60,19 @@ static struct tlbflush_unmap_batch *get_batch(void)
 	return self->tlb_ubc;
 }
 
-void tlb_ubc_gather(cpumask_t cpus_in_mask, bool dirty)
+void tlb_ubc_gather(cpumask_t cpus_in_mask, bool dirty, enum tlb_reason reason)
 {
 	struct tlbflush_unmap_batch *batch = get_batch();
 
 	if (!batch) {
-		flush_tlb_cpus(cpus_in_mask, TLB_RECLAIM);
+		flush_tlb_cpus(cpus_in_mask, reason);
 		return;
 	}
 	ASSERT(page_refs(pfn_to_page(virt_to_phys(batch) >> PAGE_SHIFT)) == 1,
 	       "%s gathers in a page that has been freed", current->name);
 	batch->cpumask |= cpus_in_mask;
 	batch->writable |= dirty;
+	batch->reason = reason;
 	batch->flush_required = 1;
 }
 
@@ -109,7 +110,7 @@ unsigned try_to_unmap_flush(void)
 
 	if (!batch || !batch->flush_required)
 		return 0;
-	flush_tlb_cpus(batch->cpumask, TLB_RECLAIM);
+	flush_tlb_cpus(batch->cpumask, batch->reason);
 	count_vm_event(batch_flushes);
 	freed = batch->nr_pages;
 	for (i = 0; i < freed; i++)

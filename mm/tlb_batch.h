@@ -19,6 +19,7 @@
  */
 #pragma once
 
+#include "user/abi.h"
 #include "kernel/cpumask.h"
 #include "kernel/types.h"
 
@@ -28,8 +29,9 @@ struct thread;
 struct tlbflush_unmap_batch {
 	cpumask_t cpumask; /* CPUs that may hold any gathered translation */
 	u32 nr_pages;      /* frames owned */
-	u16 writable;      /* some gathered PTE was dirty: flush before any I/O or copy starts */
-	u16 flush_required;
+	u8 writable;       /* some gathered PTE was dirty: flush before any I/O or copy starts */
+	u8 flush_required;
+	u16 reason;        /* enum tlb_reason of the last gather: reclaim, migration */
 	u64 pfns[];
 };
 
@@ -56,7 +58,7 @@ void tlb_batch_init(void);
  * CPUs may hold a translation of a page that was just unmapped. Joins the current thread's batch;
  * without a batch it flushes at once. Context: no spinlock held, interrupts on.
  */
-void tlb_ubc_gather(cpumask_t cpus, bool dirty);
+void tlb_ubc_gather(cpumask_t cpus, bool dirty, enum tlb_reason reason);
 /*
  * The batch takes over an unmapped frame that nobody else refers to (reference count 0). Flushes
  * when the policy's capacity is reached. Context: as above. Returns frames freed by that.

@@ -34,10 +34,19 @@ typedef int32_t abi_s32;
 #define SYS_object_map      0x1011 /* (object handle, bytes, prot, offset) -> address (shared) */
 #define SYS_object_resize   0x1012 /* (object handle, bytes) -> 0; pages past the end are dropped */
 #define SYS_object_size     0x1013 /* (object handle) -> bytes */
+#define SYS_move_range      0x1014 /* (address, bytes, node or MOVE_ANY_NODE, struct move_result *) -> 0 */
 #define SYS_info            0x1020 /* (enum info_kind, buffer, bytes) -> bytes written */
 #define SYS_control         0x1021 /* (enum control_op, argument, bytes) -> 0; privileged tasks */
 
 #define SYS_tlbprobe        0x1030 /* (experiment, address of a page to use) -> enum probe_answer */
+
+/* Moves the caller's own pages in a range; those that cannot be moved stay, and are counted. */
+#define MOVE_ANY_NODE (~0ULL) /* other frames, wherever they are */
+
+struct move_result {
+	abi_u64 moved, failed; /* pages */
+	abi_u64 passes;
+};
 
 /* ---- Experiments with the TLB --------------------------------------------------------------- */
 
@@ -212,7 +221,11 @@ struct info_task {
 	X(batch_flushes)                                                                           \
 	X(oom_kill)                                                                                \
 	X(unknown_syscalls)                                                                        \
-	X(cow_copies)
+	X(cow_copies)                                                                              \
+	X(pgmigrate_success)                                                                       \
+	X(pgmigrate_fail)  /* pages given up after ten passes */                                   \
+	X(migrate_passes)                                                                          \
+	X(migration_waits) /* faults that waited for a page on the move */
 
 struct info_vmstat {
 #define X(name) abi_u64 name;

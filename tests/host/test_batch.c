@@ -105,7 +105,7 @@ static int stop(void **state)
 static void unmap_clean(u64 first, u64 n)
 {
 	for (u64 pfn = first; pfn < first + n; pfn++) {
-		tlb_ubc_gather(0xfe, false);
+		tlb_ubc_gather(0xfe, false, TLB_RECLAIM);
 		tlb_ubc_add_frame(&mem_map[pfn]);
 	}
 }
@@ -163,11 +163,11 @@ static void end_of_round(void **state)
 static void masks_are_gathered_and_then_forgotten(void **state)
 {
 	(void)state;
-	tlb_ubc_gather(0x02, false);
-	tlb_ubc_gather(0x30, false);
+	tlb_ubc_gather(0x02, false, TLB_RECLAIM);
+	tlb_ubc_gather(0x30, false, TLB_RECLAIM);
 	try_to_unmap_flush();
 	assert_int_equal(flushed_cpus, 0x32);
-	tlb_ubc_gather(0x04, false);
+	tlb_ubc_gather(0x04, false, TLB_RECLAIM);
 	try_to_unmap_flush();
 	assert_int_equal(flushed_cpus, 0x04);
 }
@@ -178,7 +178,7 @@ static void dirty_forces_a_flush_before_io(void **state)
 	unmap_clean(FIRST, 3);
 	assert_int_equal(try_to_unmap_flush_dirty(), 0);
 	assert_int_equal(flushes, 0);
-	tlb_ubc_gather(0x80, true);
+	tlb_ubc_gather(0x80, true, TLB_RECLAIM);
 	assert_int_equal(try_to_unmap_flush_dirty(), 3);
 	assert_int_equal(flushes, 1);
 	unmap_clean(FIRST + 3, 1);
@@ -211,7 +211,7 @@ static void check_without_batch(void)
 {
 	needs_flush = false;
 	for (u64 pfn = FIRST; pfn < FIRST + 10; pfn++) {
-		tlb_ubc_gather(0xf0, pfn & 1);
+		tlb_ubc_gather(0xf0, pfn & 1, TLB_RECLAIM);
 		assert_int_equal(flushes, pfn - FIRST + 1); /* at once */
 		assert_int_equal(flushed_cpus, 0xf0);
 		assert_int_equal(tlb_ubc_add_frame(&mem_map[pfn]), 1);
@@ -240,7 +240,7 @@ static void it_belongs_to_its_thread(void **state)
 {
 	(void)state;
 	assert_true(tlb_ubc_empty(&thread));
-	tlb_ubc_gather(0x02, false);
+	tlb_ubc_gather(0x02, false, TLB_RECLAIM);
 	assert_false(tlb_ubc_empty(&thread));
 	try_to_unmap_flush();
 	assert_true(tlb_ubc_empty(&thread));
@@ -251,7 +251,7 @@ static void it_belongs_to_its_thread(void **state)
 static void a_frame_in_use_is_refused(void **state)
 {
 	(void)state;
-	tlb_ubc_gather(0x02, false);
+	tlb_ubc_gather(0x02, false, TLB_RECLAIM);
 	mem_map[FIRST].refcount = 1;
 	expect_assert_failure(tlb_ubc_add_frame(&mem_map[FIRST]));
 	mem_map[FIRST].refcount = 0;
@@ -275,7 +275,7 @@ static void the_policy_may_change_at_any_time(void **state)
 			tlb_ubc_end_of_round();
 		if (r % 64 == 2)
 			try_to_unmap_flush_dirty();
-		tlb_ubc_gather(1 << (r >> 40) % 8, r % 8 == 3);
+		tlb_ubc_gather(1 << (r >> 40) % 8, r % 8 == 3, TLB_RECLAIM);
 		tlb_ubc_add_frame(&mem_map[FIRST + added++]);
 		assert_int_equal(frames_freed + limbo_pages(), added);
 	}

@@ -89,7 +89,7 @@ struct page *unmap_and_owe_the_flush(u64 addr, bool *dirty)
 	lock_page(page);
 	try_to_unmap(page, false, &unmapped);
 	unlock_page(page);
-	tlb_ubc_gather(unmapped.cpus, unmapped.dirty);
+	tlb_ubc_gather(unmapped.cpus, unmapped.dirty, TLB_RECLAIM);
 	*dirty = unmapped.dirty;
 	return page;
 }

@@ -233,7 +233,7 @@ static void put_in_limbo(u64 addr)
 	lru_del_page(page);
 	lock_page(page);
 	try_to_unmap(page, false, &unmapped);
-	tlb_ubc_gather(unmapped.cpus, false);
+	tlb_ubc_gather(unmapped.cpus, false, TLB_RECLAIM);
 	unlock_page(page);
 	KT_EXPECT(page_refs(page) == 1, "%u", page_refs(page));
 	object_put(page->object); /* as put_page would have done: the page had a reference */

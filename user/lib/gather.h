@@ -54,6 +54,12 @@ static inline long gather_object_size(int object)
 	return syscall(SYS_object_size, object);
 }
 
+static inline int gather_move_range(void *start, size_t bytes, uint64_t node,
+				    struct move_result *result)
+{
+	return (int)syscall(SYS_move_range, start, bytes, node, result);
+}
+
 static inline long gather_info(enum info_kind kind, void *buffer, size_t bytes)
 {
 	return syscall(SYS_info, kind, buffer, bytes);
