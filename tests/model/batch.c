@@ -142,9 +142,9 @@ static void nothing(void)
 }
 
 const struct scenario batch_scenarios[] = {
-	{"reclaim_switch_in", "reclaim gathers while a CPU enters the address space", 3, setup_idle,
+	{"reclaim_switch_in", "reclaim gathers while a CPU enters the address space", 5, setup_idle,
 	 {reclaim_one, come}, NULL, check_batch},
-	{"reclaim_lazy", "reclaim gathers two pages while a CPU goes lazy and comes back", 2,
+	{"reclaim_lazy", "reclaim gathers two pages while a CPU goes lazy and comes back", 4,
 	 setup_user, {reclaim_both, out_and_in}, NULL, check_batch},
 	{"munmap_waits", "munmap while a batch owes the flush", 2, setup_reader,
 	 {reclaim_one, munmap_one, nothing}, NULL, check_batch},

@@ -42,7 +42,8 @@ static void push(unsigned i)
 		counts[cpu].told_empty++;
 }
 
-static void take_as(unsigned cpu, bool push_again)
+/* push_again: a bit for each item that goes back at once. */
+static void take_as(unsigned cpu, unsigned push_again)
 {
 	struct llist_node *chain = llist_reverse_order(llist_del_all(&list)), *node, *next;
 	unsigned i;
@@ -56,26 +57,31 @@ static void take_as(unsigned cpu, bool push_again)
 		require(item->contents == i + 100, "item %c has no contents", 'A' + i);
 		item->contents = 0; /* it is this CPU's now */
 		counts[cpu].taken[i]++;
-		if (push_again)
+		if (push_again & BIT(i))
 			push(i);
 	}
 }
 
 static void take(void)
 {
-	take_as(model_cpu(), false);
+	take_as(model_cpu(), 0);
 }
 
 static void take_and_push_again(void)
 {
-	take_as(model_cpu(), true);
+	take_as(model_cpu(), ~0u);
 }
 
-static void check(void)
+static void take_and_push_b_again(void)
 {
-	unsigned i, cpu, pushed, taken, told_empty = 0, chains = 0;
+	take_as(model_cpu(), BIT(1));
+}
 
-	take_as(MODEL_CPUS, false); /* what is left */
+static void check_items(void)
+{
+	unsigned i, cpu, pushed, taken;
+
+	take_as(MODEL_CPUS, 0); /* what is left */
 	for (i = 0; i < NR_ITEMS; i++) {
 		for (cpu = 0, pushed = taken = 0; cpu <= MODEL_CPUS; cpu++) {
 			pushed += counts[cpu].pushed[i];
@@ -84,6 +90,13 @@ static void check(void)
 		require(pushed == taken, "item %c was pushed %u times and taken %u times", 'A' + i,
 			pushed, taken);
 	}
+}
+
+static void check(void)
+{
+	unsigned cpu, told_empty = 0, chains = 0;
+
+	check_items();
 	for (cpu = 0; cpu <= MODEL_CPUS; cpu++) {
 		told_empty += counts[cpu].told_empty;
 		chains += counts[cpu].chains;
@@ -149,8 +162,8 @@ const struct scenario llist_scenarios[] = {
 	{"push_in_interrupt", "an interrupt handler pushes in the middle of a push", 6, setup,
 	 {push_under_interrupts, interrupt_and_take}, push_d, check},
 	{"push_again", "a node is taken and pushed again under a pusher that has seen it (ABA)", 4,
-	 setup, {push_c, take_and_push_again_then_take, push_ab}, NULL, check},
-	{"takers", "two takers, one of them pushing again", 4, setup,
-	 {push_ab, take_and_push_again, take}, NULL, check},
+	 setup, {push_c, take_and_push_again_then_take, push_ab}, NULL, check_items},
+	{"takers", "two takers, one of which keeps A and pushes B again", 5, setup,
+	 {push_ab, take_and_push_b_again, take}, NULL, check_items},
 	{0},
 };

@@ -5,15 +5,10 @@
 
 #include "arch/paging.h"
 #include "arch/trap.h"
-#include "drivers/clock.h"
 #include "drivers/lapic.h"
-#include "kernel/cmdline.h"
-#include "kernel/perturb.h"
-#include "kernel/sched.h"
 #include "machine.h"
 #include "mm/page_alloc.h"
 #include "mm/tlb.h"
-#include "mm/tlbsan.h"
 #include "model.h"
 
 #define NR_FRAMES 32
@@ -217,14 +212,14 @@ static void check_all(void)
 void assert_gone(unsigned mm, unsigned page)
 {
 	scheduling_point();
-	note("page %u of mm%u must be gone", page, mm);
+	note("page %lu of mm%lu must be gone", page, mm);
 	gone[mm][page] = true;
 	check_all();
 }
 
 void assert_frame_free(unsigned frame)
 {
-	note("frame %u is freed", frame);
+	note("frame %lu is freed", frame);
 	require(!frame_free[frame], "frame %u is freed twice", frame);
 	frame_free[frame] = true;
 	check_all();
@@ -312,7 +307,7 @@ void lapic_send_ipi(u32 apic_id, u32 ipi)
 {
 	(void)ipi;
 	scheduling_point();
-	note("IPI to cpu%u", apic_id);
+	note("IPI to cpu%lu", apic_id);
 	model_cpus[apic_id].irq_pending = true;
 }
 
@@ -357,11 +352,7 @@ void leave_user(void)
 	machines[model_cpu()].in_user = false;
 }
 
-/* ---- The rest of the kernel -------------------------------------------------------------------------- */
-
-bool scheduler_running = true;
-u64 perturb_seed;
-bool tlbsan_on;
+/* ---- The rest of the kernel: kernel.c, and ------------------------------------------------------------ */
 
 void panic(const char *fmt, ...)
 {
@@ -372,39 +363,6 @@ void panic(const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	violation("%s", text);
-}
-
-void log_printf(enum log_level level, const char *fmt, ...)
-{
-	(void)level;
-	(void)fmt;
-}
-
-void preempt_check(void)
-{
-}
-
-void __perturb(void)
-{
-}
-
-u64 clock_ns(void)
-{
-	return 0;
-}
-
-int cmdline_get(const char *key, char *value, size_t size)
-{
-	(void)key;
-	(void)value;
-	(void)size;
-	return -1;
-}
-
-int gather_strcmp(const char *a, const char *b);
-int gather_strcmp(const char *a, const char *b)
-{
-	return strcmp(a, b);
 }
 
 /* One frame for each CPU's batch page. */
@@ -439,31 +397,3 @@ pte_t *pte_lookup(u64 *pml4, u64 va)
 {
 	return &pml4[(va - USER_BASE) >> PAGE_SHIFT];
 }
-
-/* The sanitizer stays off. */
-void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, bool gathered)
-{
-	(void)mm;
-	(void)va;
-	(void)old;
-	(void)gathered;
-}
-
-#define NEVER(name, ...)                                                                           \
-	void name(__VA_ARGS__)                                                                     \
-	{                                                                                          \
-		violation(#name " is called although the sanitizer is off");                       \
-	}
-
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-NEVER(__tlbsan_flushed_user, struct cpu *cpu)
-NEVER(__tlbsan_leave_mm, struct cpu *cpu, struct mm *prev)
-NEVER(__tlbsan_flushed_all, struct cpu *cpu)
-NEVER(__tlbsan_flushed_page, struct cpu *cpu, struct mm *mm, u64 va)
-NEVER(__tlbsan_skipped, struct cpu *cpu, const struct mm *mm)
-NEVER(__tlbsan_check_free, struct page *page)
-NEVER(__tlbsan_check_copy, struct page *page, const char *what)
-NEVER(__tlbsan_check_map, struct mm *mm, u64 va, struct page *page)
-NEVER(__tlbsan_check_range, struct mm *mm, u64 start, u64 end)
-NEVER(__tlbsan_check_cpu, struct cpu *cpu)
-NEVER(__tlbsan_check_dirty, struct page *page, u64 old)

@@ -285,7 +285,7 @@ static void choose_drains(const char *address, size_t size)
 				upto[++n] = k + 1;
 		k = choose(n + 1);
 		if (k)
-			note("cpu%u's store is still in its buffer", i);
+			note("cpu%lu's store is still in its buffer", i);
 		drain(&buffers[i], upto[n - k]);
 	}
 }

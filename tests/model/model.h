@@ -36,8 +36,10 @@ void __noreturn violation(const char *fmt, ...) __printf(1, 2);
 		if (!(cond))                                                                       \
 			violation(__VA_ARGS__);                                                    \
 	} while (0)
-/* A line of its own in a counterexample. */
-void note(const char *fmt, ...) __printf(1, 2);
+/* A line of its own in a counterexample; up to two u64 (%lu, %lx) go into it. */
+#define note(...)         note_args(__VA_ARGS__, 0, 0, 0)
+#define note_args(fmt, a, b, ...) __note(fmt, a, b)
+void __note(const char *fmt, u64 a, u64 b);
 /* What a counterexample calls the object at p. */
 void name_memory(const void *p, size_t size, const char *fmt, ...) __printf(3, 4);
 #define NAME(lvalue) name_memory(&(lvalue), sizeof(lvalue), "%s", #lvalue)

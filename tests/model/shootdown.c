@@ -170,11 +170,11 @@ static void vunmap(void)
 }
 
 const struct scenario shootdown_scenarios[] = {
-	{"switch_in", "a CPU enters an address space while another unmaps", 4, no_setup,
+	{"switch_in", "a CPU enters an address space while another unmaps", 5, no_setup,
 	 {unmap_first, come_and_go}, NULL, check_counters},
-	{"lazy_return", "a lazy CPU comes back, goes and comes back", 3, start_lazy,
+	{"lazy_return", "a lazy CPU comes back, goes and comes back", 5, start_lazy,
 	 {unmap_first, lazy_returns}, NULL, check_counters},
-	{"generations", "two changes, and a CPU that is lazy in between", 3, start_in_user,
+	{"generations", "two changes, and a CPU that is lazy in between", 4, start_in_user,
 	 {unmap_both, out_and_in}, NULL, check_counters},
 	{"two_initiators", "two CPUs flush a third", 2, start_in_user,
 	 {unmap_first, stay_in_user, unmap_second}, NULL, check_counters},

@@ -7,6 +7,8 @@
 
 #include "model.h"
 
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* notes are written out late */
+
 #define MAX_TRACE 4096
 #define MAX_NAMES 128
 
@@ -17,7 +19,8 @@ struct step {
 	const void *address;
 	size_t size;
 	u64 value;
-	char text[64];
+	const char *text; /* a note's format, and what goes into it: written out only when printed */
+	u64 args[2];
 };
 
 static struct step trace[MAX_TRACE];
@@ -29,10 +32,12 @@ static struct {
 	char text[40];
 } names[MAX_NAMES];
 static unsigned nr_names;
+static bool all_named; /* the first interleaving has named everything: objects stay where they are */
 
 void trace_reset(void)
 {
-	nr_steps = nr_names = 0;
+	all_named = nr_names != 0;
+	nr_steps = 0;
 }
 
 static struct step *next_step(void)
@@ -58,19 +63,21 @@ void trace_access(void *pc, const char *what, const void *address, size_t size)
 		memcpy(&step->value, address, MIN(size, sizeof(step->value)));
 }
 
-void note(const char *fmt, ...)
+void __note(const char *fmt, u64 a, u64 b)
 {
-	va_list args;
+	struct step *step = next_step();
 
-	va_start(args, fmt);
-	vsnprintf(next_step()->text, sizeof(trace[0].text), fmt, args);
-	va_end(args);
+	step->text = fmt;
+	step->args[0] = a;
+	step->args[1] = b;
 }
 
 void name_memory(const void *p, size_t size, const char *fmt, ...)
 {
 	va_list args;
 
+	if (all_named)
+		return;
 	if (nr_names == MAX_NAMES)
 		abort();
 	names[nr_names].start = p;
@@ -120,7 +127,9 @@ static void print_step(const struct step *step)
 	char where[64];
 
 	if (!step->pc) {
-		printf("#   cpu%u  -- %s\n", step->cpu, step->text);
+		printf("#   cpu%u  -- ", step->cpu);
+		printf(step->text, step->args[0], step->args[1]);
+		printf("\n");
 		return;
 	}
 	describe_pc(step->pc, where, sizeof(where));
