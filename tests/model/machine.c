@@ -94,7 +94,11 @@ void machine_reset(void)
 	for (i = 0; i < NR_MMS; i++)
 		reset_mm(i);
 	kernel_pte = make_pte(30, PTE_P | PTE_W | PTE_G | PTE_A);
-	cpu_online_mask = init_mm.cpumask = CPU_BIT(MODEL_CPUS) - 1;
+	cpu_online_mask = 0;
+	for (i = 0; i < MODEL_CPUS; i++)
+		if (scenario->script[i])
+			cpu_online_mask |= CPU_BIT(i);
+	init_mm.cpumask = cpu_online_mask;
 	if (!tlb_handler)
 		tlb_init();
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 
 static const struct scenario *const groups[] = {llist_scenarios, shootdown_scenarios,
 						batch_scenarios};
+static u64 *explored; /* in all scenarios; shared with the processes that run them */
 
 static bool wanted(const struct scenario *which, char **names)
 {
@@ -26,25 +28,32 @@ static bool wanted(const struct scenario *which, char **names)
 	return false;
 }
 
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 /* In a process of its own: a violation leaves everything as it is. */
 static bool run_scenario(const struct scenario *which, unsigned number, int bound)
 {
-	struct timespec start, end;
-	int status;
+	double start = seconds();
+	int status = 1;
 	pid_t child;
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	printf("# %s: %s\n#   ", which->name, which->about);
+	printf("# %s: %s\n", which->name, which->about);
 	fflush(stdout);
 	child = fork();
-	if (!child)
-		explore(which, bound < 0 ? which->bound : (unsigned)bound, false);
+	if (!child) {
+		*explored += explore(which, bound < 0 ? which->bound : (unsigned)bound);
+		exit(0);
+	}
 	if (child < 0 || waitpid(child, &status, 0) != child)
-		status = -1;
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	printf(", %.1f s\n%s %u %s\n",
-	       (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9,
-	       status ? "not ok" : "ok", number, which->name);
+		status = 1;
+	printf("%s %u %s # %.1f s\n", status ? "not ok" : "ok", number, which->name,
+	       seconds() - start);
 	return status == 0;
 }
 
@@ -52,8 +61,13 @@ int main(int argc, char **argv)
 {
 	const struct scenario *which;
 	unsigned i, number = 0, failed = 0;
+	double start = seconds();
 	int bound = -1;
 
+	explored = mmap(NULL, sizeof(*explored), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (explored == MAP_FAILED)
+		return 1;
 	if (argc > 2 && !strcmp(argv[1], "-b")) {
 		bound = atoi(argv[2]);
 		argv += 2;
@@ -62,6 +76,7 @@ int main(int argc, char **argv)
 		for (which = groups[i]; which->name; which++)
 			if (wanted(which, argv + 1))
 				failed += !run_scenario(which, ++number, bound);
-	printf("1..%u\n", number);
+	printf("# total: %lu interleavings of %u scenarios, %.0f s\n1..%u\n", *explored, number,
+	       seconds() - start, number);
 	return failed || !number;
 }

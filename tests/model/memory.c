@@ -299,8 +299,10 @@ static bool seen_by_others(const void *address, size_t size, bool write)
 	finish_store();
 	if (on_own_stack(address))
 		return false;
-	if (write)
+	if (write) {
+		model_cpus[model_cpu()].awake = true; /* not spinning, whoever else sees it */
 		request_written(address, size);
+	}
 	return use_range(address, size, write);
 }
 
@@ -319,7 +321,6 @@ static void before_write(void *address, size_t size, void *pc)
 	if (!seen_by_others(address, size, true))
 		return;
 	scheduling_point();
-	model_cpus[model_cpu()].awake = true;
 	trace_access(pc, "write", address, size);
 	announce_store(address, size);
 }
@@ -335,7 +336,6 @@ static void before_locked(void *address, size_t size, void *pc)
 	scheduling_point();
 	memory_fence();
 	choose_drains(address, size);
-	model_cpus[model_cpu()].awake = true;
 	note_change(address);
 	trace_access(pc, "locked", address, size);
 }

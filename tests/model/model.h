@@ -18,7 +18,7 @@
 struct scenario {
 	const char *name;
 	const char *about;
-	unsigned bound;                     /* preemptions; see model_main */
+	unsigned bound;                     /* preemptions: `model -b` tries another */
 	void (*setup)(void);                /* the state at the start; no CPU runs */
 	void (*script[MODEL_CPUS])(void);   /* NULL: there is no such CPU */
 	void (*interrupt)(void);            /* NULL: the kernel's handler of VEC_TLB */
@@ -70,8 +70,8 @@ void give_way(void);
 void trace_access(void *pc, const char *what, const void *address, size_t size);
 /* The range is on the current CPU's own stack. */
 bool on_own_stack(const void *address);
-/* Runs and counts a scenario's interleavings; exits 0 or, by violation(), 1. */
-void __noreturn explore(const struct scenario *scenario, unsigned bound, bool quiet);
+/* Runs and counts a scenario's interleavings; a violation ends the process. */
+u64 explore(const struct scenario *scenario, unsigned bound);
 extern const struct scenario *scenario;
 
 /* trace.c */

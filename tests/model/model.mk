@@ -16,10 +16,13 @@ MODEL_KERNEL := mm/tlb mm/tlb_batch mm/rmap kernel/lock
 MODEL_SCENARIOS := $(addprefix tests/model/,llist shootdown batch)
 MODEL_ENGINE := $(addprefix tests/model/,main explore trace memory machine kernel)
 MODEL_OBJ := $(patsubst %,build/model/obj/%.o,$(MODEL_KERNEL) $(MODEL_SCENARIOS) $(MODEL_ENGINE))
+# Here the library is linked, and it wants position-independent code.
+THREADS_CFLAGS := -Itests/model/tsan $(filter-out -fno-pic,$(MODEL_HOOKED))
 THREADS_SOURCES := mm/tlb.c mm/tlb_batch.c kernel/lock.c tests/model/threads.c tests/model/kernel.c
 
 # What tests/model/mutants.py compiles with.
-MODEL_ENV := CC="$(HOST_CC)" CFLAGS="$(MODEL_HOOKED)"
+MODEL_ENV := CC="$(HOST_CC)" CFLAGS="$(MODEL_HOOKED)" HOOKED="$(MODEL_KERNEL) $(MODEL_SCENARIOS)" \
+	THREADS_CFLAGS="$(THREADS_CFLAGS)" THREADS_SOURCES="$(THREADS_SOURCES)"
 
 $(MODEL_OBJ): build/model/obj/%.o: %.c tests/model/model.mk | build/.setup-test
 	@mkdir -p $(@D)
@@ -33,8 +36,7 @@ build/model/model: $(MODEL_OBJ)
 build/model/threads: $(THREADS_SOURCES) tests/model/model.mk | build/.setup-test
 	@mkdir -p $(@D)
 	@echo "  HOST $@"
-	@$(HOST_CC) -Itests/model/tsan -O1 -fsanitize=thread -Wno-tsan $(filter-out -fno-pic, \
-		$(MODEL_CFLAGS)) -MMD -MP -MF $@.d -o $@ $(THREADS_SOURCES) -lpthread
+	@$(HOST_CC) $(THREADS_CFLAGS) -MMD -MP -MF $@.d -o $@ $(THREADS_SOURCES) -lpthread
 
 .PHONY: model-tests test-model model
 model-tests: build/model/model build/model/threads
