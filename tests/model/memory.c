@@ -1,5 +1,5 @@
 /*
- * memory.c - what every access of the instrumented sources goes through: x86's memory order.
+ * memory.c - x86's memory order: store buffers, and which words matter.
  *
  * A store enters the CPU's store buffer, first in, first out (Intel SDM vol. 3, 9.2: total store
  * order). Memory always shows what the *running* CPU sees, its own buffered stores included; they
@@ -56,7 +56,7 @@ static bool use_word(u64 key, bool write)
 	return word->shared;
 }
 
-static bool use_range(const void *address, size_t size, bool write)
+bool memory_use(const void *address, size_t size, bool write)
 {
 	u64 key, last = ((u64)address + size - 1) / 8;
 	bool shared = false;
@@ -110,7 +110,7 @@ static struct reads {
 	unsigned nr;
 } reads[MODEL_CPUS];
 
-static void note_read(const void *address)
+void memory_note_read(const void *address)
 {
 	struct reads *own = &reads[model_cpu()];
 
@@ -131,7 +131,7 @@ static bool has_read(const struct reads *by, u64 key)
 }
 
 /* All can see a change of this word. */
-static void note_change(const void *address)
+void memory_note_change(const void *address)
 {
 	unsigned i;
 
@@ -181,7 +181,7 @@ static void forget_first(struct buffer *buffer, unsigned n)
 	if (!n)
 		return;
 	for (i = 0; i < n; i++)
-		note_change(buffer->stores[i].address);
+		memory_note_change(buffer->stores[i].address);
 	memmove(buffer->stores, buffer->stores + n, (buffer->nr - n) * sizeof(buffer->stores[0]));
 	buffer->nr -= n;
 }
@@ -211,7 +211,7 @@ static void push(struct buffer *buffer, char *address, const void *before, size_
 }
 
 /* The store announced at the last hook has been made. Words are the unit in which it is seen. */
-static void finish_store(void)
+void memory_finish_store(void)
 {
 	struct buffer *buffer = &buffers[model_cpu()];
 	char *from = buffer->coming, *end = from + buffer->coming_size, *to;
@@ -226,7 +226,7 @@ static void finish_store(void)
 	}
 }
 
-static void announce_store(char *address, size_t size)
+void memory_announce(char *address, size_t size)
 {
 	struct buffer *buffer = &buffers[model_cpu()];
 
@@ -239,7 +239,7 @@ static void announce_store(char *address, size_t size)
 
 void memory_leave(void)
 {
-	finish_store();
+	memory_finish_store();
 	hide(&buffers[model_cpu()]);
 }
 
@@ -250,7 +250,7 @@ void memory_enter(void)
 
 void memory_fence(void)
 {
-	finish_store();
+	memory_finish_store();
 	forget_first(&buffers[model_cpu()], buffers[model_cpu()].nr);
 }
 
@@ -258,7 +258,7 @@ void memory_drain_others(void)
 {
 	unsigned i;
 
-	finish_store();
+	memory_finish_store();
 	for (i = 0; i < MODEL_CPUS; i++)
 		if (i != model_cpu())
 			drain(&buffers[i], buffers[i].nr);
@@ -271,7 +271,7 @@ void memory_drain_all(void)
 }
 
 /* Another CPU's stores to this range: all are out (tried first), or only so many. */
-static void choose_drains(const char *address, size_t size)
+void memory_choose_drains(const char *address, size_t size)
 {
 	unsigned i, k, n, upto[MAX_STORES + 1];
 
@@ -289,184 +289,3 @@ static void choose_drains(const char *address, size_t size)
 		drain(&buffers[i], upto[n - k]);
 	}
 }
-
-/* ---- The hooks ---------------------------------------------------------------------------------------- */
-
-static bool seen_by_others(const void *address, size_t size, bool write)
-{
-	if (!model_running)
-		return false;
-	finish_store();
-	if (on_own_stack(address))
-		return false;
-	if (write) {
-		model_cpus[model_cpu()].awake = true; /* not spinning, whoever else sees it */
-		request_written(address, size);
-	}
-	return use_range(address, size, write);
-}
-
-static void before_read(void *address, size_t size, void *pc)
-{
-	if (!seen_by_others(address, size, false))
-		return;
-	scheduling_point();
-	choose_drains(address, size);
-	note_read(address);
-	trace_access(pc, "read", address, size);
-}
-
-static void before_write(void *address, size_t size, void *pc)
-{
-	if (!seen_by_others(address, size, true))
-		return;
-	scheduling_point();
-	trace_access(pc, "write", address, size);
-	announce_store(address, size);
-}
-
-/* A LOCKed instruction: everything before it is out, and it acts on what all see. */
-static void before_locked(void *address, size_t size, void *pc)
-{
-	if (!seen_by_others(address, size, true)) {
-		if (model_running)
-			memory_fence();
-		return;
-	}
-	scheduling_point();
-	memory_fence();
-	choose_drains(address, size);
-	note_change(address);
-	trace_access(pc, "locked", address, size);
-}
-
-#define PC __builtin_return_address(0)
-
-void __tsan_init(void);
-void __tsan_func_entry(void *pc);
-void __tsan_func_exit(void);
-void __tsan_read_range(void *address, size_t size);
-void __tsan_write_range(void *address, size_t size);
-void __tsan_atomic_thread_fence(int order);
-void __tsan_atomic_signal_fence(int order);
-
-void __tsan_init(void)
-{
-}
-
-void __tsan_func_entry(void *pc)
-{
-	(void)pc;
-}
-
-/* A store must be complete before its CPU can lose its turn; every hook sees to that. */
-void __tsan_func_exit(void)
-{
-}
-
-void __tsan_read_range(void *address, size_t size)
-{
-	before_read(address, size, PC);
-}
-
-void __tsan_write_range(void *address, size_t size)
-{
-	before_write(address, size, PC);
-}
-
-/* smp_mb. */
-void __tsan_atomic_thread_fence(int order)
-{
-	(void)order;
-	if (!model_running)
-		return;
-	finish_store();
-	scheduling_point();
-	memory_fence();
-	trace_access(PC, "fence", NULL, 0);
-}
-
-void __tsan_atomic_signal_fence(int order)
-{
-	(void)order;
-}
-
-#define PLAIN(bytes)                                                                               \
-	void __tsan_read##bytes(void *address);                                                    \
-	void __tsan_write##bytes(void *address);                                                   \
-	void __tsan_unaligned_read##bytes(void *address);                                          \
-	void __tsan_unaligned_write##bytes(void *address);                                         \
-	void __tsan_read##bytes(void *address)                                                     \
-	{                                                                                          \
-		before_read(address, bytes, PC);                                                   \
-	}                                                                                          \
-	void __tsan_write##bytes(void *address)                                                    \
-	{                                                                                          \
-		before_write(address, bytes, PC);                                                  \
-	}                                                                                          \
-	void __tsan_unaligned_read##bytes(void *address)                                           \
-	{                                                                                          \
-		before_read(address, bytes, PC);                                                   \
-	}                                                                                          \
-	void __tsan_unaligned_write##bytes(void *address)                                          \
-	{                                                                                          \
-		before_write(address, bytes, PC);                                                  \
-	}
-
-PLAIN(1)
-PLAIN(2)
-PLAIN(4)
-PLAIN(8)
-PLAIN(16)
-
-/* The value goes to memory here; the next hook finds it there and puts it into the buffer. */
-#define RMW(type, bits, name, expression)                                                          \
-	type __tsan_atomic##bits##_##name(type *p, type v, int order);                             \
-	type __tsan_atomic##bits##_##name(type *p, type v, int order)                              \
-	{                                                                                          \
-		type old;                                                                          \
-		(void)order;                                                                       \
-		before_locked(p, sizeof(*p), PC);                                                  \
-		old = *p;                                                                          \
-		*p = (expression);                                                                 \
-		return old;                                                                        \
-	}
-
-#define ATOMIC(type, bits)                                                                         \
-	type __tsan_atomic##bits##_load(type *p, int order);                                       \
-	void __tsan_atomic##bits##_store(type *p, type v, int order);                              \
-	bool __tsan_atomic##bits##_compare_exchange_strong(type *p, type *old, type v, int order,  \
-							   int otherwise);                        \
-	type __tsan_atomic##bits##_load(type *p, int order)                                        \
-	{                                                                                          \
-		(void)order;                                                                       \
-		before_read(p, sizeof(*p), PC);                                                    \
-		return *p;                                                                         \
-	}                                                                                          \
-	void __tsan_atomic##bits##_store(type *p, type v, int order)                               \
-	{                                                                                          \
-		(void)order;                                                                       \
-		before_write(p, sizeof(*p), PC);                                                   \
-		*p = v;                                                                            \
-	}                                                                                          \
-	bool __tsan_atomic##bits##_compare_exchange_strong(type *p, type *old, type v, int order,  \
-							   int otherwise)                         \
-	{                                                                                          \
-		(void)order;                                                                       \
-		(void)otherwise;                                                                   \
-		before_locked(p, sizeof(*p), PC);                                                  \
-		if (*p != *old) {                                                                  \
-			*old = *p;                                                                 \
-			return false;                                                              \
-		}                                                                                  \
-		*p = v;                                                                            \
-		return true;                                                                       \
-	}                                                                                          \
-	RMW(type, bits, exchange, v)                                                               \
-	RMW(type, bits, fetch_add, old + v)                                                        \
-	RMW(type, bits, fetch_sub, old - v)                                                        \
-	RMW(type, bits, fetch_and, old & v)                                                        \
-	RMW(type, bits, fetch_or, old | v)
-
-ATOMIC(u32, 32)
-ATOMIC(u64, 64)

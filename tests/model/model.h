@@ -2,7 +2,7 @@
  * model.h - a model checker for the kernel's own sources (docs/11-model.md).
  *
  * The sources are compiled with -fsanitize=thread, but linked with these files instead of the
- * sanitizer: GCC then calls a hook before every memory access (memory.c). CPUs are coroutines of one
+ * sanitizer: GCC then calls a hook before every memory access (hooks.c). CPUs are coroutines of one
  * process (explore.c); a hook is where the CPU can lose its turn, take an interrupt, or read a word
  * that another CPU has written but not yet let out of its store buffer. Each such question is a
  * choice, and all sequences of choices are tried, depth first, up to a number of preemptions.
@@ -86,6 +86,14 @@ void memory_leave(void);       /* the current CPU loses its turn: its stores go 
 void memory_enter(void);       /* ... gets it */
 void memory_fence(void);       /* the current CPU's stores are seen by all */
 void memory_drain_others(void);
+/* For the hooks. An access by the current CPU: does it concern others? */
+bool memory_use(const void *address, size_t size, bool write);
+void memory_finish_store(void);                     /* the last announced store has been made */
+void memory_announce(char *address, size_t size);   /* this store is about to be made */
+/* Which stores of others the current CPU sees here: a choice. */
+void memory_choose_drains(const char *address, size_t size);
+void memory_note_read(const void *address);
+void memory_note_change(const void *address); /* all can see it */
 void memory_forget_reads(void); /* the current CPU begins a new round of its loop */
 void memory_drain_all(void);
 

@@ -10,11 +10,11 @@ M ?=
 
 MODEL_CFLAGS := -std=gnu11 -g -fno-pic -Wall -Wextra $(if $(WERROR),-Werror) -Itests/model/include \
 	-Itests/host/include -Itests/model -I.
-# The sanitizer's hooks before every access; its library is not linked (tests/model/memory.c).
+# The sanitizer's hooks before every access; its library is not linked (tests/model/hooks.c).
 MODEL_HOOKED := -O1 -fsanitize=thread -Wno-tsan $(MODEL_CFLAGS)
 MODEL_KERNEL := mm/tlb mm/tlb_batch mm/rmap kernel/lock
 MODEL_SCENARIOS := $(addprefix tests/model/,llist shootdown batch)
-MODEL_ENGINE := $(addprefix tests/model/,main explore trace memory machine kernel)
+MODEL_ENGINE := $(addprefix tests/model/,main explore trace memory hooks machine kernel)
 MODEL_OBJ := $(patsubst %,build/model/obj/%.o,$(MODEL_KERNEL) $(MODEL_SCENARIOS) $(MODEL_ENGINE))
 # Here the library is linked, and it wants position-independent code.
 THREADS_CFLAGS := -Itests/model/tsan $(filter-out -fno-pic,$(MODEL_HOOKED))
