@@ -130,7 +130,8 @@ clean:
 	rm -rf $(BUILD)
 
 help:
-	@sed -n 's/^#   //p' Makefile tools/tools.mk tests/tests.mk tests/exhibits.mk
+	@sed -n 's/^#   //p' Makefile tools/tools.mk tests/tests.mk tests/model/model.mk \
+		tests/exhibits.mk
 	@echo 'variables: CPUS=$(CPUS) MEM=$(MEM) (MiB) ACCEL=$(ACCEL) CC=$(CC) CMDLINE="$(CMDLINE)"'
 
 include tools/tools.mk

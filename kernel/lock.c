@@ -15,7 +15,7 @@ static void lock_rules_before(struct cpu *cpu, const spinlock_t *lock, bool tryl
 	spinlock_t *top = cpu->nr_held ? cpu->held[cpu->nr_held - 1] : NULL;
 
 	ASSERT(class, "spinlock %p was never initialised", (const void *)lock);
-	ASSERT(lock->owner != cpu->id + 1, "cpu%u takes %s twice", cpu->id, class->name);
+	ASSERT(READ_ONCE(lock->owner) != cpu->id + 1, "cpu%u takes %s twice", cpu->id, class->name);
 	ASSERT(class->irq == irqs_disabled() || !scheduler_running,
 	       "%s taken with interrupts %s", class->name, irqs_disabled() ? "off" : "on");
 	if (top && !trylock)
@@ -28,7 +28,7 @@ static void drop(struct cpu *cpu, spinlock_t *lock)
 {
 	u32 i = cpu->nr_held;
 
-	ASSERT(lock->owner == cpu->id + 1, "cpu%u releases %s, held by cpu%d", cpu->id,
+	ASSERT(READ_ONCE(lock->owner) == cpu->id + 1, "cpu%u releases %s, held by cpu%d", cpu->id,
 	       lock->class->name, (int)lock->owner - 1);
 	while (i > 0 && cpu->held[i - 1] != lock)
 		i--;

@@ -67,7 +67,7 @@ void zap_range(struct mm *mm, u64 start, u64 end)
 		spin_unlock(&mm->ptl);
 		if (!gather.nr)
 			continue;
-		if (READ_ONCE(mm->cpumask))
+		if (load_acquire(&mm->cpumask))
 			flush_tlb_mm_range(mm, gather.start, gather.end, TLB_UNMAP);
 		for (i = 0; i < gather.nr; i++)
 			put_page(gather.pages[i]);

@@ -83,7 +83,7 @@ static bool unmap_one(struct page *page, struct vm_area *vma, u64 va, pte_t *pte
 	tlb_gen_inc_batched(mm);
 	tlbsan_pte_gathered(mm, va, old);
 	tlbsan_check_dirty(page, old);
-	result->cpus |= READ_ONCE(mm->cpumask);
+	result->cpus |= load_acquire(&mm->cpumask);
 	result->ptes++;
 	mm->rss_pages -= !result->migrate;
 	page_remove_rmap(page);

@@ -67,7 +67,7 @@ void switch_mm_irqoff(struct mm *next)
 
 	ASSERT(irqs_disabled(), "address space switched with interrupts on");
 	if (!next) {
-		WRITE_ONCE(tlb->lazy, 1);
+		store_release(&tlb->lazy, 1u); /* after the last access to user addresses */
 		return;
 	}
 	if (tlb->loaded_mm != next) {
@@ -221,7 +221,7 @@ static cpumask_t choose_targets(struct cpu *self, cpumask_t cpus_in_mask, enum t
 	if (kind != TLB_FLUSH_ALL_USER && kind != TLB_FLUSH_MM)
 		return targets;
 	for_each_cpu(cpu, targets)
-		if (READ_ONCE(cpus[cpu].tlb.lazy)) {
+		if (load_acquire(&cpus[cpu].tlb.lazy)) {
 			targets &= ~CPU_BIT(cpu);
 			tlbsan_skipped(&cpus[cpu], mm);
 			stat->lazy++;
@@ -296,7 +296,7 @@ void flush_tlb_mm_range(struct mm *mm, u64 start, u64 end, enum tlb_reason reaso
 		.new_gen = tlb_gen_inc(mm),
 	};
 
-	tlb_shootdown(what, READ_ONCE(mm->cpumask));
+	tlb_shootdown(what, load_acquire(&mm->cpumask));
 }
 
 void flush_tlb_cpus(cpumask_t cpus_in_mask, enum tlb_reason reason)
@@ -343,7 +343,7 @@ void tlb_drop_mm(struct mm *mm)
 {
 	struct tlb_request what = {.kind = TLB_DROP_MM, .reason = TLB_EXIT, .mm = mm};
 
-	tlb_shootdown(what, READ_ONCE(mm->cpumask));
+	tlb_shootdown(what, load_acquire(&mm->cpumask));
 	ASSERT(mm->cpumask == 0, "CPUs %lx still use address space %lu after it was dropped",
 	       mm->cpumask, mm->id);
 }

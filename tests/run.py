@@ -1,6 +1,7 @@
-"""Runs the unit tests of the host and the tests of the whole system; ends with one line of totals.
+"""Runs the unit tests of the host, the model checker and the tests of the whole system; ends with one
+line of totals.
 
-    run.py [--host GLOB] [--system] [-- pytest arguments]
+    run.py [--host GLOB] [--model] [--system] [-- pytest arguments]
 """
 import argparse
 import fnmatch
@@ -13,6 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HOST = ROOT / "build/host"
+MODEL = [["build/model/model"], ["setarch", "-R", "build/model/threads"],
+         [sys.executable, "tests/model/mutants.py"]]
 REPORT = ROOT / "build/test/pytest.xml"
 HOST_TIMEOUT = 300  # seconds, for one program: only there to end a loop
 
@@ -22,11 +25,12 @@ def host_programs(glob):
             if fnmatch.fnmatch(source.stem, f"test_{glob}")]
 
 
-def run_host_program(program):
+def run_host_program(command):
     """Returns (passed, failed); a program that died or counts wrong has a failure of its own."""
+    name = Path(command[-1]).name
     env = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", ASAN_OPTIONS="detect_leaks=1")
     try:
-        run = subprocess.run([program], env=env, cwd=ROOT, stdin=subprocess.DEVNULL, text=True,
+        run = subprocess.run(command, env=env, cwd=ROOT, stdin=subprocess.DEVNULL, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
                              timeout=HOST_TIMEOUT)
         output, status = run.stdout, run.returncode
@@ -38,10 +42,11 @@ def run_host_program(program):
     complete = plan and int(plan[1]) == passed + failed and passed > 0
     if not complete or (status != 0) != (failed > 0):
         failed += 1
-    print(f"{'FAIL' if failed else 'ok':4} {program.name}: {passed} passed, {failed} failed")
+    print(f"{'FAIL' if failed else 'ok':4} {name}: {passed} passed, {failed} failed")
+    print("".join(f"     {line}\n" for line in re.findall(r"^# (total: .*)", output, re.M)), end="")
     if failed:
         print(output, end="")
-        print(f"     again: build/host/{program.name}   (exit status {status})")
+        print(f"     again: {' '.join(map(str, command))}   (exit status {status})")
     return passed, failed
 
 
@@ -50,7 +55,12 @@ def run_host(glob):
     if not programs:
         print(f"no unit test is called test_{glob}")
         return 0, 1
-    counts = [run_host_program(program) for program in programs]
+    counts = [run_host_program([program.relative_to(ROOT)]) for program in programs]
+    return sum(c[0] for c in counts), sum(c[1] for c in counts)
+
+
+def run_model():
+    counts = [run_host_program(command) for command in MODEL]
     return sum(c[0] for c in counts), sum(c[1] for c in counts)
 
 
@@ -79,12 +89,16 @@ def run_pytest(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--host", metavar="GLOB")
+    parser.add_argument("--model", action="store_true")
     parser.add_argument("--system", action="store_true")
     parser.add_argument("pytest", nargs="*")
     options = parser.parse_args()
     passed = failed = 0
     if options.host:
         p, f = run_host(options.host)
+        passed, failed = passed + p, failed + f
+    if options.model:
+        p, f = run_model()
         passed, failed = passed + p, failed + f
     if options.system:
         p, f = run_pytest(options.pytest)

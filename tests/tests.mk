@@ -1,7 +1,7 @@
 # tests.mk - unit tests on the host, tests of the whole system, and the two together.
 #
 #   make test                        everything; ends with one line of totals
-#   make test-host                   the unit tests; T=lib runs tests/host/test_lib.c alone
+#   make test-host                   the unit tests and test-model; T=lib: tests/host/test_lib.c alone
 #   make test-system                 QEMU; PYTEST_ARGS="-k tour" runs a part
 #
 # A unit test's first line names the sources it is linked with (`// sources: path path`), and may be
@@ -23,7 +23,7 @@ host_objects = $(patsubst %.c,build/host/$(1).obj/%.o,$(call host_sources,$(1)))
 
 # Objects of each test apart: tests may compile one source with different flags.
 define host_test
-build/host/$(1).obj/%.o: %.c tests/tests.mk | build/.setup-test
+build/host/$(1).obj/%.o: %.c tests/tests.mk tests/host/$(1).c | build/.setup-test
 	@mkdir -p $$(@D)
 	@$$(HOST_CC) $$(HOST_CFLAGS) $(call host_flags,$(1)) -MMD -MP -c -o $$@ $$<
 build/host/$(1): $(call host_objects,$(1))
@@ -35,13 +35,18 @@ $(foreach t,$(HOST_TESTS),$(eval $(call host_test,$(t))))
 .PHONY: host-tests test-host test-system test
 host-tests: $(addprefix build/host/,$(HOST_TESTS))
 
-test-host: $(patsubst tests/host/%.c,build/host/%,$(wildcard tests/host/test_$(T).c))
-	@$(PYTHON) tests/run.py --host '$(T)'
+# All of them: the model too.
+WITH_MODEL := $(filter *,$(T))
+test-host: $(patsubst tests/host/%.c,build/host/%,$(wildcard tests/host/test_$(T).c)) \
+		$(if $(WITH_MODEL),model-tests)
+	@$(MODEL_ENV) $(PYTHON) tests/run.py --host '$(T)' $(if $(WITH_MODEL),--model)
 
 test-system: iso user | build/.setup-run build/.setup-test
 	@$(PYTHON) tests/run.py --system -- $(PYTEST_ARGS)
 
-test: iso user host-tests linux-workloads | build/.setup-run build/.setup-test
-	@$(PYTHON) tests/run.py --host '*' --system -- $(PYTEST_ARGS)
+test: iso user host-tests model-tests linux-workloads | build/.setup-run build/.setup-test
+	@$(MODEL_ENV) $(PYTHON) tests/run.py --host '*' --model --system -- $(PYTEST_ARGS)
+
+include tests/model/model.mk
 
 -include $(shell find build/host -name '*.d' 2>/dev/null)

@@ -40,7 +40,7 @@ REPEATABLE = ["-icount", "shift=1,sleep=off", "-rtc", "base=2020-01-01,clock=vm"
 DEFAULTS = {"cpus": 8, "mem": 64, "accel": "tcg,thread=single", "runs": 1, "qemu": []}
 
 SOURCES = ["Makefile", "linker.ld", "boot", "arch", "drivers", "kernel", "mm", "iso", "tools",
-           "user", "tests/kernel", "tests/tests.mk", "tests/exhibits.mk"]
+           "user", "tests/kernel", "tests/tests.mk", "tests/model/model.mk", "tests/exhibits.mk"]
 OBJECTS = ["obj", "gen", "gather-pass1.elf", ".setup-build"]
 
 LIMIT = 60  # seconds a run may take

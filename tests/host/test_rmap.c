@@ -1,4 +1,5 @@
 // sources: mm/rmap.c tests/host/shim.c tests/host/shim_cpu.c
+// flags: -DGATHER_RELEASE
 /* From a page to its PTEs: shared files, anonymous memory, locked VMAs, and what is left to flush. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,17 +37,10 @@ pte_t *pte_lookup(u64 *pml4, u64 va)
 	return (pte_t *)pml4 + (va - BASE) / PAGE_SIZE;
 }
 
-/* The sanitizer is off: whatever its hooks take, they are not called. */
-bool tlbsan_on;
-
-void __tlbsan_pte_gone(void)
+/* The rights of the area's flags, as mmap.c computes them. */
+u64 vma_pte_bits(const struct vm_area *vma, bool writable)
 {
-	fail_msg("a hook of the sanitizer");
-}
-
-void __tlbsan_check_dirty(void)
-{
-	fail_msg("a hook of the sanitizer");
+	return PTE_P | PTE_A | PTE_U | (writable && (vma->flags & VMA_WRITE) ? PTE_W : 0);
 }
 
 void put_page(struct page *p)
@@ -240,6 +234,93 @@ static void an_unlocked_page_is_refused(void **state)
 	expect_assert_failure(try_to_unmap(page, false, &unused));
 }
 
+/* ---- Migration entries ------------------------------------------------------------------------ */
+
+static struct page *begin_move(struct unmap_result *result)
+{
+	struct page *now = &mem_map[FRAME + 7];
+
+	map(0, 5, PTE_W | PTE_D | PTE_A);
+	map(1, 4, PTE_A);
+	mms[0].rss_pages = mms[1].rss_pages = 1;
+	try_to_migrate(page, result);
+	now->refcount = 1;
+	now->object = page->object;
+	now->index = page->index;
+	page_set(now, PG_locked);
+	return now;
+}
+
+static void entries_keep_the_place_and_the_right_to_write(void **state)
+{
+	struct unmap_result result;
+
+	(void)state;
+	begin_move(&result);
+	assert_int_equal(result.ptes, 2);
+	assert_true(result.dirty && page_test(page, PG_dirty));
+	assert_int_equal(ptes[0][5], make_pte(FRAME, PTE_MIGRATION | PTE_W));
+	assert_int_equal(ptes[1][4], make_pte(FRAME, PTE_MIGRATION));
+	assert_int_equal(page->mapcount, 0);
+	assert_int_equal(page->refcount, 1);
+	assert_int_equal(mms[0].rss_pages + mms[1].rss_pages, 2); /* they still count */
+	assert_int_equal(mms[0].tlb_batched_pending, 1);
+}
+
+static void entries_become_ptes_of_the_new_frame(void **state)
+{
+	struct unmap_result result;
+	struct page *now;
+
+	(void)state;
+	now = begin_move(&result);
+	ptes[2][3] = make_pte(FRAME + 1, PTE_MIGRATION); /* another page on the move */
+	remove_migration_ptes(page, now);
+	assert_int_equal(ptes[0][5], make_pte(FRAME + 7, PTE_P | PTE_A | PTE_U | PTE_W));
+	assert_int_equal(ptes[1][4], make_pte(FRAME + 7, PTE_P | PTE_A | PTE_U));
+	assert_int_equal(ptes[2][3], make_pte(FRAME + 1, PTE_MIGRATION));
+	assert_int_equal(now->mapcount, 2);
+	assert_int_equal(now->refcount, 3);
+	assert_int_equal(page->mapcount, 0);
+}
+
+static void rights_are_those_of_the_area_now(void **state)
+{
+	struct unmap_result result;
+	struct page *now;
+
+	(void)state;
+	now = begin_move(&result);
+	vmas[0].flags &= ~VMA_WRITE; /* mprotect, meanwhile */
+	remove_migration_ptes(page, now);
+	assert_int_equal(ptes[0][5], make_pte(FRAME + 7, PTE_P | PTE_A | PTE_U));
+}
+
+static void a_page_that_stays_gets_its_ptes_back(void **state)
+{
+	struct unmap_result result;
+
+	(void)state;
+	begin_move(&result);
+	ptes[1][4] = 0; /* munmap, meanwhile */
+	remove_migration_ptes(page, page);
+	assert_int_equal(ptes[0][5], make_pte(FRAME, PTE_P | PTE_A | PTE_U | PTE_W));
+	assert_int_equal(ptes[1][4], 0);
+	assert_int_equal(page->mapcount, 1);
+	assert_int_equal(page->refcount, 2);
+}
+
+static void a_locked_vma_does_not_hinder_a_move(void **state)
+{
+	struct unmap_result result;
+
+	(void)state;
+	vmas[0].flags |= VMA_LOCKED;
+	begin_move(&result);
+	assert_int_equal(result.ptes, 2);
+	assert_false(result.pinned);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +333,11 @@ int main(void)
 		cmocka_unit_test_setup(accessed_bits_are_counted_and_cleared_without_a_flush, start),
 		cmocka_unit_test_setup(a_page_without_object_has_no_ptes, start),
 		cmocka_unit_test_setup(an_unlocked_page_is_refused, start),
+		cmocka_unit_test_setup(entries_keep_the_place_and_the_right_to_write, start),
+		cmocka_unit_test_setup(entries_become_ptes_of_the_new_frame, start),
+		cmocka_unit_test_setup(rights_are_those_of_the_area_now, start),
+		cmocka_unit_test_setup(a_page_that_stays_gets_its_ptes_back, start),
+		cmocka_unit_test_setup(a_locked_vma_does_not_hinder_a_move, start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
