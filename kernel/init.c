@@ -16,6 +16,7 @@
 #include "kernel/lib.h"
 #include "kernel/task.h"
 #include "kernel/perturb.h"
+#include "kernel/trace.h"
 #include "mm/mm.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
@@ -191,6 +192,7 @@ void kernel_late_init(void)
 	tlb_init();
 	tlb_batch_init();
 	perturb_init();
+	trace_init();
 	futex_init();
 	console_init();
 	kthread_run("init", init_thread, NULL, PRIO_KTHREAD);

@@ -1,6 +1,7 @@
 /* rmap.c - walking from a page to its PTEs (see rmap.h). */
 #include "mm/rmap.h"
 #include "arch/paging.h"
+#include "kernel/trace.h"
 #include "mm/mm.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
@@ -72,6 +73,7 @@ static bool unmap_one(struct page *page, struct vm_area *vma, u64 va, pte_t *pte
 	result->ptes++;
 	mm->rss_pages--;
 	page_remove_rmap(page);
+	TRACE(unmap, va, pte_pfn(old));
 	put_page(page); /* the mapping's; the caller's own keeps the page */
 	return true;
 }
