@@ -6,12 +6,14 @@
 #   make loc           code lines against the budget
 #   make replay SEED=7 TEST="run=run+churn"   one interleaving, the same in every run
 #   make explore N=100 TEST=ktest             many seeds; stops at the first that fails
+#   make trace         a short tour, every event of it in build/trace.json for ui.perfetto.dev
+#   make trace CMDLINE="run=run+churn"        the same of something else
 
 SETUP_GROUPS := build run test
 GDB ?= gdb
 GDB_PORT ?= 1234
 
-.PHONY: doctor setup $(SETUP_GROUPS:%=setup-%) gdb loc replay explore
+.PHONY: doctor setup $(SETUP_GROUPS:%=setup-%) gdb loc replay explore trace
 
 doctor:
 	@tools/doctor
@@ -46,6 +48,17 @@ replay:
 	@QEMU="$(QEMU)" CPUS="$(CPUS)" tools/replay "$(SEED)" "$(TEST)"
 explore:
 	@QEMU="$(QEMU)" CPUS="$(CPUS)" tools/explore "$(N)" "$(TEST)"
+
+# Reclaim under three policies, a second of each; the trace is off until memory is full.
+TRACE_TOUR := run=trace+off;run+lru-read+--lockstep+--mib+64+--passes+9+&;sleep+2;trace+on;$\
+	tlb+page;sleep+1;tlb+batch32;sleep+1;tlb+pfn;sleep+1;trace+off;poweroff
+
+trace: MEM = 32
+trace: iso | build/.setup-run
+	@rm -f build/trace.bin build/trace.json
+	@CMDLINE="trace=port $(or $(CMDLINE),$(TRACE_TOUR))" tools/run build/cmdline $(QEMU) \
+		$(QEMU_FLAGS) -debugcon file:build/trace.bin </dev/null
+	@tools/trace2perfetto build/trace.bin build/trace.json
 
 loc:
 	@tools/loc
