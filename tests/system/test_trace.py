@@ -106,11 +106,30 @@ def check_picture(trace, counts):
         assert arrow[0]["tid"] != arrow[1]["tid"] == arrow[2]["tid"]
 
 
-@pytest.mark.parametrize("accel", ["single", "multi"])
-@pytest.mark.parametrize("policy", ["page", "pfn"])
+def check_limbo(events):
+    """A gathered frame is freed by its thread, after a shootdown of that thread; returns how many."""
+    limbo, freed = {}, 0
+    for e in events:
+        pfn = e.args.get("pfn")
+        if e.name == "gather":
+            assert pfn not in limbo
+            limbo[pfn] = (e.tid, False)
+        elif e.name == "done" and tool.REASONS[e.args["reason"]] == "reclaim":
+            limbo.update({pfn: (tid, True) for pfn, (tid, _) in limbo.items() if tid == e.tid})
+        elif e.name == "free" and pfn in limbo:
+            assert limbo.pop(pfn) == (e.tid, True), f"{e} before its flush"
+            freed += 1
+        elif e.name == "map":
+            assert pfn not in limbo, f"{e} is in limbo"
+    return freed
+
+
+@pytest.mark.parametrize("policy, accel", [("page", "single"), ("pfn", "single"), ("pfn", "multi")])
 def test_every_icr_write_has_its_interrupt_and_its_acknowledgement(run, tmp_path, policy, accel):
-    vm = run("run churn --rounds 2; run lru-read --lockstep --mib 28; sleep 1; poweroff",
-             f"trace=port tlb={policy}", mem=32, accel=accel,
+    script = "run churn --rounds 2; run lru-read --lockstep --mib 28; sleep 1; poweroff"
+    if accel == "multi":  # many processes in step take long with two host CPUs
+        script = "run churn --rounds 10; sleep 1; poweroff"
+    vm = run(script, f"trace=port tlb={policy}", mem=32, accel=accel,
              extra=[*port(tmp_path / "bin"), *icr_trace_options(tmp_path)])
     trace = tool.read((tmp_path / "bin").read_bytes())
     assert trace.cut == 0
@@ -121,27 +140,9 @@ def test_every_icr_write_has_its_interrupt_and_its_acknowledgement(run, tmp_path
     assert counts["taken"] == totals["taken"]
     assert counts["ack"] == totals["taken"] + totals["coalesced"]
     assert counts["flush"] == totals["flushes"]
-    assert 0 < counts["gather"] <= totals["freed"]
     check_picture(trace, counts)
-
-
-def test_a_gathered_frame_is_freed_after_its_flush(run, tmp_path):
-    """From the trace alone: gather, then a reclaim's shootdown ends on that CPU's thread, then free."""
-    run("run lru-read --lockstep --mib 28; poweroff", "trace=port tlb=batch32", mem=32,
-        extra=port(tmp_path / "bin"))
-    limbo, freed = {}, 0
-    for e in tool.read((tmp_path / "bin").read_bytes()).events:
-        if e.name == "gather":
-            assert e.args["pfn"] not in limbo
-            limbo[e.args["pfn"]] = (e.tid, False)
-        elif e.name == "done" and tool.REASONS[e.args["reason"]] == "reclaim":
-            limbo.update({pfn: (tid, True) for pfn, (tid, _) in limbo.items() if tid == e.tid})
-        elif e.name == "free" and e.args["pfn"] in limbo:
-            assert limbo.pop(e.args["pfn"]) == (e.tid, True), f"{e} before its flush"
-            freed += 1
-        elif e.name == "map":
-            assert e.args["pfn"] not in limbo, f"{e} is in limbo"
-    assert freed > 100
+    if accel == "single":
+        assert 100 < check_limbo(trace.events) <= counts["gather"] <= totals["freed"]
 
 
 def test_without_the_port_it_says_so_and_uses_the_rings(run):
