@@ -7,6 +7,7 @@
 #include "kernel/errno.h"
 #include "kernel/lib.h"
 #include "kernel/log.h"
+#include "kernel/perturb.h"
 #include "kernel/thread.h"
 #include "mm/page_alloc.h"
 
@@ -44,6 +45,7 @@ void __trace(enum trace_event event, u64 a, u64 b)
 	WRITE_ONCE(r->order, 0);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	*r = new;
+	PERTURB();
 	store_release(&r->order, order); /* pairs with trace_read */
 	new.order = order;
 	if (to_port)
@@ -58,6 +60,7 @@ bool trace_read(unsigned cpu, unsigned slot, struct trace_record *record)
 
 	if (!order)
 		return false;
+	PERTURB();
 	*record = *r;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return READ_ONCE(r->order) == order;

@@ -233,6 +233,7 @@ static void send_request(struct cpu *self, cpumask_t targets, struct tlb_counter
 {
 	unsigned cpu;
 
+	TRACE(shootdown, targets, self->tlb.request.seq);
 	for_each_cpu(cpu, targets) {
 		stat->targets++;
 		if (atomic_fetch_or(&cpus[cpu].tlb.pending, CPU_BIT(self->id))) {
@@ -280,7 +281,6 @@ static void tlb_shootdown(struct tlb_request what, cpumask_t cpus_in_mask)
 	what.seq = req->seq + 1;
 	*req = what;
 	store_release(&req->unacked, targets);
-	TRACE(shootdown, targets, req->seq);
 	send_request(self, targets, stat);
 	if (cpumask_test(cpus_in_mask, self->id)) {
 		flags = local_irq_save();
