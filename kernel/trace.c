@@ -1,4 +1,4 @@
-/* trace.c - recording events, reading them meanwhile, and the last ones of a panic (see trace.h). */
+/* trace.c - recording events, reading them meanwhile, a panic's last ones (see trace.h). */
 #include "kernel/trace.h"
 #include "arch/cpu.h"
 #include "drivers/clock.h"

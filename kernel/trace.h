@@ -17,8 +17,8 @@
  *
  * `trace=on` on the command line records from the start; `trace=port` also sends every record to
  * QEMU's debug console (drivers/debugcon.h), behind a header of text: GATHER-TRACE, version and
- * bytes per record; a line `event argument argument` for each of TRACE_EVENTS (user/abi.h); an empty
- * line. A panic prints the last TRACE_PANIC_EVENTS. Off, every place is one test of a variable.
+ * bytes per record; a line `event argument argument` for each of TRACE_EVENTS (user/abi.h); an
+ * empty line. A panic prints the last TRACE_PANIC_EVENTS. Off, every place is one test of a variable.
  */
 #pragma once
 

@@ -54,11 +54,11 @@ TRACE_TOUR := run=trace+off;run+lru-read+--lockstep+--mib+64+--passes+9+&;sleep+
 	tlb+page;sleep+1;tlb+batch32;sleep+1;tlb+pfn;sleep+1;trace+off;poweroff
 
 trace: MEM = 32
-trace: iso | build/.setup-run
+trace: iso | build/.setup-run build/.setup-test
 	@rm -f build/trace.bin build/trace.json
 	@CMDLINE="trace=port $(or $(CMDLINE),$(TRACE_TOUR))" tools/run build/cmdline $(QEMU) \
 		$(QEMU_FLAGS) -debugcon file:build/trace.bin </dev/null
-	@tools/trace2perfetto build/trace.bin build/trace.json
+	@$(PYTHON) tools/trace2perfetto build/trace.bin build/trace.json
 
 loc:
 	@tools/loc

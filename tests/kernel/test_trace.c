@@ -22,8 +22,8 @@ static void record_many(void *unused)
 }
 
 /*
- * The reader is always at the slot that is written next: where a record can be caught half-way. With
- * a seed (tests/system/test_replay.py) writer and reader stop in the middle to give it a chance.
+ * The reader is always at the slot that is written next: where a record can be caught half-way.
+ * With a seed (tests/system/test_replay.py) writer and reader stop in the middle for that.
  */
 KTEST(a_reader_never_sees_half_a_record)
 {

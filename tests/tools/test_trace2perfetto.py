@@ -59,7 +59,8 @@ def slices(events, name):
 
 
 def test_it_reads_what_the_kernel_writes():
-    events = tool.read(HEADER + record(1, 3, "map", 0x1000, 77, ns=5) + record(2, 0, "switch", 9, text("lru-read")))
+    events = tool.read(HEADER + record(1, 3, "map", 0x1000, 77, ns=5) +
+                       record(2, 0, "switch", 9, text("lru-read")))
     assert events.cut == 0
     assert events.events[0] == (1, 5, 7, 3, "map", {"va": 0x1000, "pfn": 77})
     assert events.events[1].args == {"to_tid": 9, "name": "lru-read"}
