@@ -9,6 +9,7 @@
 #include "kernel/lib.h"
 #include "kernel/syscall.h"
 #include "kernel/task.h"
+#include "kernel/trace.h"
 #include "mm/lru.h"
 #include "mm/mm.h"
 #include "mm/page_alloc.h"
@@ -161,6 +162,25 @@ static s64 info_vmstat(u64 buf, u64 size)
 	return answer(buf, size, sums, sizeof(sums));
 }
 
+static s64 info_trace(u64 buf, u64 size)
+{
+	struct trace_record record;
+	unsigned cpu, slot;
+	u64 done = 0;
+	s64 n;
+
+	for_each_online_cpu(cpu)
+		for (slot = 0; slot < TRACE_RING_RECORDS; slot++) {
+			if (!trace_read(cpu, slot, &record))
+				continue;
+			n = answer(buf + done, size - done, &record, sizeof(record));
+			if (n < 0)
+				return n;
+			done += (u64)n;
+		}
+	return (s64)done;
+}
+
 s64 sys_info(u64 kind, u64 buf, u64 size)
 {
 	switch (kind) {
@@ -172,6 +192,8 @@ s64 sys_info(u64 kind, u64 buf, u64 size)
 		return info_tasks(buf, size);
 	case INFO_VMSTAT:
 		return info_vmstat(buf, size);
+	case INFO_TRACE:
+		return info_trace(buf, size);
 	}
 	return -EINVAL;
 }
@@ -219,6 +241,8 @@ s64 sys_control(u64 op, u64 arg, u64 size)
 	case CONTROL_DROP_CACHES:
 		drop_caches();
 		return 0;
+	case CONTROL_TRACE:
+		return trace_set(arg != 0);
 	}
 	return -EINVAL;
 }

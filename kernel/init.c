@@ -17,6 +17,7 @@
 #include "kernel/task.h"
 #include "kernel/perturb.h"
 #include "mm/migrate.h"
+#include "kernel/trace.h"
 #include "mm/mm.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
@@ -193,6 +194,7 @@ void kernel_late_init(void)
 	tlb_batch_init();
 	migrate_init();
 	perturb_init();
+	trace_init();
 	futex_init();
 	console_init();
 	kthread_run("init", init_thread, NULL, PRIO_KTHREAD);

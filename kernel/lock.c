@@ -5,6 +5,7 @@
 #include "kernel/log.h"
 #include "kernel/perturb.h"
 #include "kernel/sched.h"
+#include "kernel/trace.h"
 
 /* A spin that lasts this many pauses is a deadlock even under emulation: name both sides. */
 #define SPIN_LIMIT (1ULL << 32)
@@ -58,6 +59,8 @@ static void acquire(struct cpu *cpu, spinlock_t *lock)
 
 	lock_rules_before(cpu, lock, false);
 	while (!try_acquire(cpu, lock)) {
+		if (!spins)
+			TRACE(lock_wait, trace_text(lock->class->name), lock->owner - 1);
 		cpu_relax();
 		if (++spins == SPIN_LIMIT)
 			panic("cpu%u waits for %s, held by cpu%d", cpu->id, lock->class->name,

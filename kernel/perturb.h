@@ -33,6 +33,8 @@
 	X(pte_clear)    /* try_to_unmap: a PTE is about to be cleared, its lock is held */         \
 	X(migrate_copied)   /* a batch is copied, and not mapped again yet */                      \
 	X(migrate_remapped) /* it is, and the old frames are not freed yet */                      \
+	X(trace_write)  /* a record is half written */                                              \
+	X(trace_read)   /* a record is half read */                                                 \
 	X(user_flushed) /* flushed, its generation not recorded yet */                             \
 	X(icr_write)    /* a target's pending bit is set, its interrupt not sent yet */            \
 	X(ipi_taken)    /* in the handler: a request is not executed yet */            \

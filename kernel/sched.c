@@ -12,6 +12,7 @@
 #include "kernel/perturb.h"
 #include "kernel/task.h"
 #include "kernel/timer.h"
+#include "kernel/trace.h"
 #include "mm/page_alloc.h"
 #include "mm/tlb.h"
 
@@ -246,6 +247,7 @@ void thread_entered(struct thread *prev)
 static void switch_to(struct cpu *cpu, struct thread *prev, struct thread *next)
 {
 	cpu->stat.context_switches++;
+	TRACE(switch, next->tid, trace_text(next->name));
 	account_idle(cpu, prev, next);
 	switch_mm_irqoff(next->mm);
 	fpu_switch(cpu, prev, next);

@@ -8,6 +8,7 @@
 #include "kernel/errno.h"
 #include "kernel/log.h"
 #include "kernel/thread.h"
+#include "kernel/trace.h"
 
 /* How many arguments, and the function that takes them; F: it wants all registers. */
 enum { ARGS_0, ARGS_1, ARGS_2, ARGS_3, ARGS_4, ARGS_6, ARGS_F };
@@ -68,6 +69,7 @@ void syscall_dispatch(struct trap_frame *tf)
 	s64 result = -ENOSYS;
 
 	this_cpu_add64(stat.syscalls, 1);
+	TRACE(syscall, tf->rax, tf->rdi);
 	if (s) {
 		result = call(s, tf);
 	} else {

@@ -8,6 +8,7 @@
 #include "arch/trap.h"
 #include "kernel/lib.h"
 #include "kernel/task.h"
+#include "kernel/trace.h"
 #include "mm/lru.h"
 #include "mm/mm.h"
 #include "mm/object.h"
@@ -67,6 +68,7 @@ static void map_page(struct fault *f, struct page *page, bool writable)
 	page_add_rmap(page);
 	f->mm->rss_pages++;
 	pte_set(f->pte, make_pte(page_to_pfn(page), bits));
+	TRACE(map, f->addr, page_to_pfn(page));
 }
 
 static void copy_page(struct page *to, struct page *from)
@@ -111,6 +113,7 @@ static int copy_on_write(struct fault *f, struct page *old)
 		return RETRY;
 	}
 	pte = pte_get_and_clear(f->pte);
+	TRACE(unmap, f->addr, pte_pfn(pte));
 	tlbsan_pte_gone(f->mm, f->addr, pte);
 	page_remove_rmap(old);
 	f->mm->rss_pages--;
@@ -203,8 +206,10 @@ static int fault_object(struct fault *f)
 	struct page *page = page_cache_find(f->vma->object, index);
 	int err;
 
-	if (!page)
+	if (!page) {
+		TRACE(refault, f->addr, index);
 		return fetch_page(f, index);
+	}
 	if (!page_test(page, PG_uptodate))
 		err = fetch_page(f, index); /* somebody else is at it: wait */
 	else if ((f->access & FAULT_WRITE) && !(f->vma->flags & VMA_SHARED))

@@ -1,6 +1,7 @@
 /* mmap.c - changing what addresses mean: map, unmap, protect, discard, break (see mm.h). */
 #include "arch/paging.h"
 #include "kernel/file.h"
+#include "kernel/trace.h"
 #include "mm/mm.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
@@ -39,6 +40,7 @@ static void gather_ptes(struct mm *mm, u64 *va, u64 end, struct mmu_gather *gath
 			*va += PAGE_SIZE;
 			continue;
 		}
+		TRACE(unmap, *va, pte_pfn(old));
 		page = pfn_to_page(pte_pfn(old));
 		if ((old & PTE_D) && !page_test(page, PG_anon))
 			page_set(page, PG_dirty);

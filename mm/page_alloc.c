@@ -4,6 +4,7 @@
 #include "kernel/lib.h"
 #include "kernel/sched.h"
 #include "kernel/thread.h"
+#include "kernel/trace.h"
 #include "mm/buddy.h"
 #include "mm/lru.h"
 #include "mm/object.h"
@@ -101,6 +102,7 @@ void free_pages(struct page *page, unsigned order)
 	       page_mapcount(page));
 	for (i = 0; i < 1u << order; i++)
 		tlbsan_check_free(page + i);
+	TRACE(free, page_to_pfn(page), order);
 	page->refcount = 0;
 	page->flags = 0;
 	poison(page, order);

@@ -2,6 +2,7 @@
 #include "mm/rmap.h"
 #include "arch/paging.h"
 #include "kernel/perturb.h"
+#include "kernel/trace.h"
 #include "mm/mm.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
@@ -87,6 +88,7 @@ static bool unmap_one(struct page *page, struct vm_area *vma, u64 va, pte_t *pte
 	result->ptes++;
 	mm->rss_pages -= !result->migrate;
 	page_remove_rmap(page);
+	TRACE(unmap, va, pte_pfn(old));
 	put_page(page); /* the mapping's; the caller's own keeps the page */
 	return true;
 }

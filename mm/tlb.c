@@ -6,6 +6,7 @@
 #include "drivers/clock.h"
 #include "drivers/lapic.h"
 #include "kernel/perturb.h"
+#include "kernel/trace.h"
 #include "mm/tlbsan.h"
 
 /* No acknowledgement for this long: some CPU is stuck with interrupts off. */
@@ -174,8 +175,10 @@ static void execute_request(struct cpu *cpu, const struct tlb_request *req)
 		flushed = drop_mm_request(cpu, req);
 		break;
 	}
-	if (flushed)
-		cpu->stat.tlb[req->reason].flushes++;
+	if (!flushed)
+		return;
+	cpu->stat.tlb[req->reason].flushes++;
+	TRACE(flush, req->from, req->seq);
 }
 
 static void tlb_interrupt(void)
@@ -186,6 +189,7 @@ static void tlb_interrupt(void)
 	unsigned from;
 
 	ASSERT(pending, "cpu%u took a flush interrupt that nobody asked for", cpu->id);
+	TRACE(taken, pending, cpumask_weight(pending));
 	for_each_cpu(from, pending) {
 		struct tlb_request *req = &cpus[from].tlb.request;
 		struct tlb_counters *stat = &cpu->stat.tlb[req->reason];
@@ -198,6 +202,7 @@ static void tlb_interrupt(void)
 			stat->coalesced++;
 		first = false;
 		SYNC_POINT(ipi_ack);
+		TRACE(ack, from, req->seq);
 		cpumask_clear_atomic(&req->unacked, cpu->id); /* last touch: it may be reused now */
 	}
 	SYNC_POINT(ipi_done);
@@ -233,11 +238,15 @@ static void send_request(struct cpu *self, cpumask_t targets, struct tlb_counter
 {
 	unsigned cpu;
 
+	TRACE(shootdown, targets, self->tlb.request.seq);
 	for_each_cpu(cpu, targets) {
 		stat->targets++;
-		if (atomic_fetch_or(&cpus[cpu].tlb.pending, CPU_BIT(self->id)))
+		if (atomic_fetch_or(&cpus[cpu].tlb.pending, CPU_BIT(self->id))) {
+			TRACE(coalesced, cpu, self->tlb.request.seq);
 			continue; /* its interrupt is on the way and will serve us too */
+		}
 		stat->icr++;
+		TRACE(icr, cpu, self->tlb.request.seq);
 		SYNC_POINT(icr_write);
 		lapic_send_ipi(cpus[cpu].apic_id, VEC_TLB);
 	}
@@ -273,6 +282,8 @@ static void tlb_shootdown(struct tlb_request what, cpumask_t cpus_in_mask)
 	ASSERT(req->unacked == 0, "cpu%u reuses a request before CPUs %lx acknowledged it",
 	       self->id, req->unacked);
 	targets = choose_targets(self, cpus_in_mask, what.kind, what.mm, stat);
+	what.from = self->id;
+	what.seq = req->seq + 1;
 	*req = what;
 	store_release(&req->unacked, targets);
 	send_request(self, targets, stat);
@@ -282,6 +293,7 @@ static void tlb_shootdown(struct tlb_request what, cpumask_t cpus_in_mask)
 		local_irq_restore(flags);
 	}
 	wait_for_acks(req);
+	TRACE(done, req->reason, req->seq);
 	preempt_enable();
 }
 

@@ -2,6 +2,7 @@
 #include "mm/tlb_batch.h"
 #include "kernel/cmdline.h"
 #include "kernel/lib.h"
+#include "kernel/trace.h"
 #include "mm/page_alloc.h"
 #include "mm/tlb.h"
 
@@ -98,6 +99,7 @@ unsigned tlb_ubc_add_frame(struct page *page)
 	page_set(page, PG_limbo);
 	batch->pfns[batch->nr_pages++] = page_to_pfn(page);
 	atomic_inc(&nr_limbo);
+	TRACE(gather, page_to_pfn(page), batch->nr_pages);
 	if (batch->nr_pages >= READ_ONCE(tlb_policy)->capacity)
 		return try_to_unmap_flush();
 	return 0;

@@ -21,6 +21,7 @@ enum tlb_request_kind {
 struct tlb_request {
 	enum tlb_request_kind kind;
 	enum tlb_reason reason;
+	u32 from, seq; /* the initiator, and the number of its request: for the trace */
 	struct mm *mm;
 	u64 start, end; /* page aligned; end - start over the ceiling means everything */
 	u64 new_gen;    /* TLB_FLUSH_MM: the generation this request brings a CPU to */

@@ -8,12 +8,14 @@
 #   make replay SEED=7 TEST="run=run+churn"   one interleaving, the same in every run
 #   make replay SEED=7 TEST=.. GDB=1          the same in gdb, up to where the kernel finds its fault
 #   make explore N=1000 TEST=ktest            many seeds, JOBS at a time; stops at the first that fails
+#   make trace         a short tour, every event of it in build/trace.json for ui.perfetto.dev
+#   make trace CMDLINE="run=run+churn"        the same of something else
 
 SETUP_GROUPS := build run test
 GDB ?= gdb
 GDB_PORT ?= 1234
 
-.PHONY: bochs doctor setup $(SETUP_GROUPS:%=setup-%) gdb loc replay explore
+.PHONY: bochs doctor setup $(SETUP_GROUPS:%=setup-%) gdb loc replay explore trace
 
 doctor:
 	@tools/doctor
@@ -51,6 +53,17 @@ explore:
 
 bochs: iso | build/.setup-test
 	@CPUS="$(CPUS)" MEM="$(MEM)" tools/bochs "$(CMDLINE)"
+
+# Reclaim under three policies, a second of each; the trace is off until memory is full.
+TRACE_TOUR := run=trace+off;run+lru-read+--lockstep+--mib+64+--passes+9+&;sleep+2;trace+on;$\
+	tlb+page;sleep+1;tlb+batch32;sleep+1;tlb+pfn;sleep+1;trace+off;poweroff
+
+trace: MEM = 32
+trace: iso | build/.setup-run build/.setup-test
+	@rm -f build/trace.bin build/trace.json
+	@CMDLINE="trace=port $(or $(CMDLINE),$(TRACE_TOUR))" tools/run build/cmdline $(QEMU) \
+		$(QEMU_FLAGS) -debugcon file:build/trace.bin </dev/null
+	@$(PYTHON) tools/trace2perfetto build/trace.bin build/trace.json
 
 loc:
 	@tools/loc

@@ -12,11 +12,13 @@
 #include "kernel/types.h"
 typedef u64 abi_u64;
 typedef u32 abi_u32;
+typedef u16 abi_u16;
 typedef s32 abi_s32;
 #else
 #include <stdint.h>
 typedef uint64_t abi_u64;
 typedef uint32_t abi_u32;
+typedef uint16_t abi_u16;
 typedef int32_t abi_s32;
 #endif
 
@@ -140,6 +142,7 @@ enum info_kind {
 	INFO_CPUS = 2,   /* struct info_cpu, one per online CPU */
 	INFO_TASKS = 3,  /* struct info_task, one per task */
 	INFO_VMSTAT = 4, /* struct info_vmstat */
+	INFO_TRACE = 5,  /* struct trace_record, what the rings hold, in no order */
 };
 
 /* Why a flush was asked for. Counters are kept per reason. */
@@ -233,6 +236,52 @@ struct info_vmstat {
 #undef X
 };
 
+/* ---- The event trace (kernel/trace.h) ------------------------------------------------------- */
+
+/*
+ * X(event, first argument, second argument): the one source of the events' numbers and names.
+ * An argument called `name` is text, up to 8 characters. A shootdown is known by the CPU that
+ * started it and that CPU's sequence number.
+ */
+#define TRACE_EVENTS(X)                                                                            \
+	X(map, va, pfn)             /* a user PTE became present */                                \
+	X(unmap, va, pfn)           /* a user PTE was cleared; its flush is still to come */       \
+	X(gather, pfn, in_batch)    /* a frame went to limbo; so many are there now */             \
+	X(free, pfn, order)         /* frames went back to the allocator */                        \
+	X(refault, va, index)       /* a fault has to ask the pager; the first time counts too */  \
+	X(migrate, pfn, to_pfn)     /* a page's contents moved */                                  \
+	X(purge, start, pages)      /* a freed kernel range became reusable */                     \
+	X(switch, to_tid, name)     /* the record's thread gives the CPU to this one */            \
+	X(lock_wait, name, holder)  /* a spinlock is taken; by which CPU */                        \
+	X(syscall, number, arg)                                                                    \
+	X(shootdown, targets, seq)  /* mask of the CPUs that must acknowledge */                   \
+	X(icr, target, seq)         /* about to write the ICR */                                   \
+	X(coalesced, target, seq)   /* no ICR write: that CPU's interrupt is on its way already */ \
+	X(taken, initiators, count) /* the interrupt: mask of the CPUs it serves */                \
+	X(flush, initiator, seq)    /* this TLB was flushed for that shootdown */                  \
+	X(ack, initiator, seq)      /* about to acknowledge */                                     \
+	X(done, reason, seq)        /* every target has acknowledged; enum tlb_reason */
+
+enum trace_event {
+#define X(event, a, b) TRACE_##event,
+	TRACE_EVENTS(X)
+#undef X
+	NR_TRACE_EVENTS
+};
+
+/* One event, in a ring and in the file. */
+struct trace_record {
+	abi_u64 order; /* 1, 2, 3 ... over all CPUs; 0: no record, or one that is being written */
+	abi_u64 ns;    /* the CPU's clock, for people to look at */
+	abi_u32 tid;   /* of the current thread; 0: an idle one */
+	abi_u16 cpu;
+	abi_u16 event;
+	abi_u64 a, b;
+};
+
+#define TRACE_RING_BYTES   65536 /* a CPU's */
+#define TRACE_RING_RECORDS (TRACE_RING_BYTES / sizeof(struct trace_record))
+
 /* ---- Control ------------------------------------------------------------------------------ */
 
 enum control_op {
@@ -240,6 +289,7 @@ enum control_op {
 	CONTROL_POWEROFF = 2,    /* argument: 0 all passed, anything else: something failed */
 	CONTROL_REBOOT = 3,
 	CONTROL_DROP_CACHES = 4, /* drop every clean unmapped file page */
+	CONTROL_TRACE = 5,       /* argument: 1 records events, 0 stops */
 };
 
 #endif

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "kernel/log.h"
+#include "kernel/trace.h"
 #include "mm/page.h"
 #include "shim.h"
 
@@ -22,6 +23,13 @@ char host_memory[HOST_FRAMES * PAGE_SIZE] __aligned(PAGE_SIZE);
 void host_reset(void)
 {
 	memset(frames, 0, sizeof(frames));
+}
+
+bool trace_on; /* stays false */
+
+void __trace(enum trace_event event, u64 a, u64 b)
+{
+	panic("event %d (%lx, %lx) is traced, and nobody asked for it", event, a, b);
 }
 
 uint64_t host_random(uint64_t *state)

@@ -92,6 +92,8 @@ static const struct command commands[] = {
 	  command_stat },
 	{ "tlb", "[page|batch32|pfn|full]", "shows or sets how reclaim flushes TLBs", 0, 1,
 	  command_tlb },
+	{ "trace", "on|off|dump [EVENTS]", "records events; shows the last of them, 64 by default", 1,
+	  2, command_trace },
 	{ "wait", "", "waits for the programs in the background", 0, 0, command_wait },
 	{ "tour", "[MiB]", "measures all four policies on a file of that size", 0, 1,
 	  command_tour },

@@ -42,6 +42,14 @@ int system_tasks(struct info_task tasks[MAX_TASKS])
 	return -1;
 }
 
+bool system_trace(struct trace_record *records, size_t bytes, size_t *count)
+{
+	long got = gather_info(INFO_TRACE, records, bytes);
+
+	*count = got < 0 ? 0 : (size_t)got / sizeof(*records);
+	return got >= 0 || refused("the event trace");
+}
+
 bool system_set_policy(const char *name)
 {
 	return gather_control(CONTROL_TLB_POLICY, (uintptr_t)name, strlen(name)) == 0 ||

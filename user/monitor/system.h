@@ -28,6 +28,9 @@ bool system_vmstat(struct info_vmstat *vmstat);
 /* Returns the number of tasks, or -1. */
 int system_tasks(struct info_task tasks[MAX_TASKS]);
 
+/* What the rings of the event trace hold, in no order; *count of them. */
+bool system_trace(struct trace_record *records, size_t bytes, size_t *count);
+
 bool system_set_policy(const char *name);
 bool system_control(enum control_op op, uint64_t argument, const char *what);
 
