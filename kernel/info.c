@@ -11,6 +11,7 @@
 #include "kernel/task.h"
 #include "kernel/trace.h"
 #include "mm/lru.h"
+#include "mm/migrate.h"
 #include "mm/mm.h"
 #include "mm/page_alloc.h"
 #include "mm/reclaim.h"
@@ -73,6 +74,7 @@ static s64 info_system(u64 buf, u64 size)
 	info->batch_capacity = BATCH_TLBFLUSH_SIZE;
 	info->interactive = cmdline_has("interactive");
 	strlcpy(info->tlb_policy, tlb_policy->name, sizeof(info->tlb_policy));
+	strlcpy(info->migrate_policy, migrate_policy_name(), sizeof(info->migrate_policy));
 	cpu_brand(info->cpu_model);
 	strlcpy(info->apic_mode, lapic_mode(), sizeof(info->apic_mode));
 	(void)cmdline_get("run", info->boot_command, sizeof(info->boot_command));
@@ -198,7 +200,8 @@ s64 sys_info(u64 kind, u64 buf, u64 size)
 	return -EINVAL;
 }
 
-static s64 control_tlb_policy(u64 arg, u64 size)
+/* The name of a policy, for whoever knows them. */
+static s64 control_policy(int (*set)(const char *name), u64 arg, u64 size)
 {
 	char name[sizeof(((struct info_system *)0)->tlb_policy)] = "";
 
@@ -206,7 +209,7 @@ static s64 control_tlb_policy(u64 arg, u64 size)
 		return -EINVAL;
 	if (copy_from_user(name, arg, size))
 		return -EFAULT;
-	return tlb_policy_set(name);
+	return set(name);
 }
 
 /* The last word on the counters: what an outside observer's counts are compared with. */
@@ -232,7 +235,9 @@ s64 sys_control(u64 op, u64 arg, u64 size)
 		return -EPERM;
 	switch (op) {
 	case CONTROL_TLB_POLICY:
-		return control_tlb_policy(arg, size);
+		return control_policy(tlb_policy_set, arg, size);
+	case CONTROL_MIGRATE_POLICY:
+		return control_policy(migrate_policy_set, arg, size);
 	case CONTROL_POWEROFF:
 		print_totals();
 		exit_machine(arg ? EXIT_FAIL : EXIT_PASS);

@@ -184,6 +184,7 @@ struct info_system {
 	abi_u32 batch_capacity; /* PFNs in one tlbflush_unmap_batch */
 	abi_u32 interactive;    /* 1: a person is at the console */
 	char tlb_policy[16];
+	char migrate_policy[16];
 	char cpu_model[52];
 	char apic_mode[12]; /* "xapic" or "x2apic" */
 	char boot_command[256]; /* run= from the command line: what the monitor does first */
@@ -289,6 +290,7 @@ enum control_op {
 	CONTROL_POWEROFF = 2,    /* argument: 0 all passed, anything else: something failed */
 	CONTROL_REBOOT = 3,
 	CONTROL_DROP_CACHES = 4, /* drop every clean unmapped file page */
+	CONTROL_MIGRATE_POLICY = 6, /* argument: name, bytes: its length; -EPERM: needs unsafe=1 */
 	CONTROL_TRACE = 5,       /* argument: 1 records events, 0 stops */
 };
 

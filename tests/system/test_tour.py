@@ -68,6 +68,26 @@ def test_policies_reclaim_the_same_amount(figures):
     assert max(pages) <= 1.1 * min(pages)
 
 
+@pytest.fixture(scope="module")
+def moves(tour):
+    return {(r["policy"], r["reclaim"]): r for r in tour.results(exp="migrate")}
+
+
+def test_migration_is_measured_with_reclaim_off_and_on(moves):
+    assert list(moves) == [("page", "off"), ("batch", "off"), ("page", "on"), ("batch", "on")]
+    for r in moves.values():
+        assert r["lost_stores"] == 0 and r["pages"] > 1000
+        assert r["taken"] + r["coalesced"] == r["targets"]
+
+
+def test_a_batch_of_moves_costs_one_flush(moves):
+    per_page = {key: r["targets"] / r["pages"] for key, r in moves.items()}
+    assert per_page["page", "off"] >= 6
+    for reclaim in ("off", "on"):
+        assert per_page["batch", reclaim] <= 7 / 256
+    assert per_page["page", "off"] >= 250 * per_page["batch", "off"]
+
+
 def test_the_sanitizer_agrees():
     """The same code paths, watched: a missing flush would stop the kernel."""
     with VM("run=tour+96", cpus=8, mem=64, accel="single") as vm:

@@ -81,6 +81,8 @@ static const struct command commands[] = {
 	{ "kill", "PID", "ends a task", 1, 1, command_kill },
 	{ "ls", "[PATH]", "lists a directory", 0, 1, command_ls },
 	{ "mem", "", "where the memory is", 0, 0, command_mem },
+	{ "migrate", "[page|batch|late|clean-late]", "shows or sets how migration flushes TLBs", 0,
+	  1, command_migrate },
 	{ "poweroff", "[STATUS]", "ends the run; 0 (default) means all is well", 0, 1,
 	  command_poweroff },
 	{ "ps", "", "lists the tasks", 0, 0, command_ps },
@@ -95,7 +97,7 @@ static const struct command commands[] = {
 	{ "trace", "on|off|dump [EVENTS]", "records events; shows the last of them, 64 by default", 1,
 	  2, command_trace },
 	{ "wait", "", "waits for the programs in the background", 0, 0, command_wait },
-	{ "tour", "[MiB]", "measures all four policies on a file of that size", 0, 1,
+	{ "tour", "[MiB]", "measures reclaim, with a file of that size, and migration", 0, 1,
 	  command_tour },
 };
 

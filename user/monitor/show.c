@@ -78,10 +78,10 @@ bool command_stat(int argc, char **argv)
 	(void)argv;
 	if (!system_info(&sys) || !system_cpus(&sample))
 		return false;
-	printf("up %llu.%03llu s, %u of %u CPUs online, %s, TSC %llu MHz, tlb=%s\n\n",
+	printf("up %llu.%03llu s, %u of %u CPUs online, %s, TSC %llu MHz, tlb=%s migrate=%s\n\n",
 	       (ull)sys.uptime_ns / 1000000000, (ull)sys.uptime_ns / 1000000 % 1000,
 	       sys.cpus_online, sys.cpus_present, sys.apic_mode, (ull)sys.tsc_khz / 1000,
-	       sys.tlb_policy);
+	       sys.tlb_policy, sys.migrate_policy);
 	print_activity();
 	puts("\nTLB flushes");
 	print_flushes_by_cpu();

@@ -56,6 +56,16 @@ bool system_set_policy(const char *name)
 	       refused("the TLB policy");
 }
 
+bool system_set_migrate_policy(const char *name)
+{
+	if (gather_control(CONTROL_MIGRATE_POLICY, (uintptr_t)name, strlen(name)) == 0)
+		return true;
+	if (errno != EPERM)
+		return refused("the migration policy");
+	printf("migrate: %s loses data on purpose: it needs unsafe=1 on the command line\n", name);
+	return false;
+}
+
 bool system_control(enum control_op op, uint64_t argument, const char *what)
 {
 	return gather_control(op, argument, 0) == 0 || refused(what);

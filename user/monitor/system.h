@@ -32,6 +32,7 @@ int system_tasks(struct info_task tasks[MAX_TASKS]);
 bool system_trace(struct trace_record *records, size_t bytes, size_t *count);
 
 bool system_set_policy(const char *name);
+bool system_set_migrate_policy(const char *name);
 bool system_control(enum control_op op, uint64_t argument, const char *what);
 
 /* Adds the counters of *more to *sum. */

@@ -1,4 +1,4 @@
-/* tour.c - measures what reclaim costs under each TLB flush policy. */
+/* tour.c - measures what reclaim costs under each TLB flush policy, and migration under two. */
 #include "user/monitor/tour.h"
 
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include "user/lib/gen.h"
 #include "user/monitor/commands.h"
 #include "user/monitor/program.h"
+#include "user/monitor/tour_migrate.h"
 
 #define ROUND_MIB 4 /* file sizes are multiples of this */
 
@@ -69,24 +70,27 @@ static bool sample_at_rest(struct cpu_sample *sample)
 	return true;
 }
 
-static struct tlb_counters difference(const struct tlb_counters *a, const struct tlb_counters *b)
+struct tlb_counters tour_difference(const struct cpu_sample *a, const struct cpu_sample *b,
+				    enum tlb_reason reason)
 {
+	struct tlb_counters from = tlb_counters_of(a, reason), to = tlb_counters_of(b, reason);
+
 	return (struct tlb_counters){
-		.icr = b->icr - a->icr,
-		.targets = b->targets - a->targets,
-		.taken = b->taken - a->taken,
-		.coalesced = b->coalesced - a->coalesced,
-		.flushes = b->flushes - a->flushes,
-		.freed = b->freed - a->freed,
-		.lazy = b->lazy - a->lazy,
+		.icr = to.icr - from.icr,
+		.targets = to.targets - from.targets,
+		.taken = to.taken - from.taken,
+		.coalesced = to.coalesced - from.coalesced,
+		.flushes = to.flushes - from.flushes,
+		.freed = to.freed - from.freed,
+		.lazy = to.lazy - from.lazy,
 	};
 }
 
 #define COUNT_FILE "/tmp/tour.bad_pages"
 
-static int64_t read_count(void)
+int64_t tour_read_count(const char *path)
 {
-	FILE *file = fopen(COUNT_FILE, "r");
+	FILE *file = fopen(path, "r");
 	long long bad;
 
 	if (!file || fscanf(file, "%lld", &bad) != 1)
@@ -108,8 +112,8 @@ static int64_t run_readers(const struct tour_setup *setup)
 	snprintf(mib, sizeof(mib), "%u", setup->file_mib);
 	unlink(COUNT_FILE);
 	if (program_run(argv))
-		return read_count();
-	bad = read_count();
+		return tour_read_count(COUNT_FILE);
+	bad = tour_read_count(COUNT_FILE);
 	return bad > 0 ? bad : -1;
 }
 
@@ -117,7 +121,6 @@ static int64_t run_readers(const struct tour_setup *setup)
 static bool measure(const struct tour_setup *setup, struct tour_figures *f)
 {
 	struct info_vmstat vm_before, vm_after;
-	struct tlb_counters tlb_before, tlb_after;
 
 	printf("\ntlb=%s: %s\n", f->policy->name, f->policy->meaning);
 	if (!system_set_policy(f->policy->name) ||
@@ -127,9 +130,7 @@ static bool measure(const struct tour_setup *setup, struct tour_figures *f)
 	f->bad_pages = run_readers(setup);
 	if (!sample_at_rest(&after) || !system_vmstat(&vm_after))
 		return false;
-	tlb_before = tlb_counters_of(&before, TLB_RECLAIM);
-	tlb_after = tlb_counters_of(&after, TLB_RECLAIM);
-	f->tlb = difference(&tlb_before, &tlb_after);
+	f->tlb = tour_difference(&before, &after, TLB_RECLAIM);
 	f->pages = vm_after.unmapped_pages - vm_before.unmapped_pages;
 	f->sharers = vm_after.unmapped_sharers - vm_before.unmapped_sharers;
 	tour_print_result(setup, f);
@@ -151,6 +152,9 @@ static bool measure_all(const struct tour_setup *setup)
 	tour_print_table(setup, figures);
 	for (unsigned int i = 0; i < NR_POLICIES; i++)
 		ok &= tour_check(setup, &figures[i]);
+	if (!system_set_policy("pfn"))
+		return false;
+	ok &= tour_migrate(setup);
 	puts(ok ? "tour: all checks passed" : "tour: FAILED");
 	return ok;
 }
@@ -178,5 +182,5 @@ bool command_tour(int argc, char **argv)
 	print_machine(&sys);
 	print_plan(&setup);
 	ok = measure_all(&setup);
-	return system_set_policy(sys.tlb_policy) && ok;
+	return system_set_policy(sys.tlb_policy) && system_set_migrate_policy(sys.migrate_policy) && ok;
 }

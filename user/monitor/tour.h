@@ -33,6 +33,13 @@ unsigned int tour_capacity(const struct tour_setup *setup, const struct policy *
 /* a * scale / b, rounded; 0 when b is 0. For decimals without floating point. */
 uint64_t tour_ratio(uint64_t a, uint64_t b, uint64_t scale);
 
+/* What was counted for one reason between two samples. */
+struct tlb_counters tour_difference(const struct cpu_sample *a, const struct cpu_sample *b,
+				    enum tlb_reason reason);
+
+/* The number in a file that a workload has written; -1: none. */
+int64_t tour_read_count(const char *path);
+
 /* The RESULT line. */
 void tour_print_result(const struct tour_setup *setup, const struct tour_figures *f);
 

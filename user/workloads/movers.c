@@ -59,6 +59,7 @@ static struct move_result moved;
 static struct shared *shared;
 static volatile uint64_t **pages; /* page number -> address */
 static uint64_t *regions[NR_KINDS];
+static const char *count_file;
 static bool wanted[NR_KINDS] = {true, true, true, true};
 static unsigned int pages_per_kind;
 static unsigned int nr_threads, nr_pages = 512, nr_rounds = 20, pressure_mib;
@@ -67,7 +68,7 @@ static pthread_barrier_t started;
 
 static const char usage[] =
 	"usage: movers [-t THREADS] [--pages N] [--rounds N] [--kind anon|shared|file|cow] "
-	"[--pressure-mib N]\n"
+	"[--pressure-mib N] [--count FILE]\n"
 	"(default: a thread per CPU, 512 pages of all kinds, moved 20 times, no pressure)\n"
 	"exit status: 0 nothing lost, 1 stores lost, 2 usage, 3 could not run\n";
 
@@ -271,6 +272,19 @@ static void start_threads(void)
 
 /* ---- The whole -------------------------------------------------------------------------------- */
 
+/* For a program that runs this one. */
+static bool write_count(uint64_t bad)
+{
+	FILE *file = fopen(count_file, "w");
+	bool ok = file && fprintf(file, "%llu\n", (unsigned long long)bad) > 0;
+
+	if (file && fclose(file) != 0)
+		ok = false;
+	if (!ok)
+		fprintf(stderr, PROGRAM ": %s: %s\n", count_file, strerror(errno));
+	return ok;
+}
+
 static int report(bool helpers_well)
 {
 	uint64_t lost = 0, stores = 0, rings = atomic_load(&broken_rings);
@@ -288,6 +302,8 @@ static int report(bool helpers_well)
 	       (unsigned long long)moved.failed, (unsigned long long)moved.passes,
 	       (unsigned long long)stores, (unsigned long long)lost, (unsigned long long)rings,
 	       (unsigned long long)changed, (unsigned long long)bad_reads);
+	if (count_file && !write_count(lost + rings + changed + bad_reads))
+		return EXIT_BROKEN;
 	return lost || rings || changed || bad_reads ? EXIT_BAD_DATA :
 	       helpers_well			     ? EXIT_VERIFIED :
 						       EXIT_BROKEN;
@@ -318,13 +334,14 @@ static int run(void)
 
 /* ---- Options ---------------------------------------------------------------------------------- */
 
-enum { OPT_PAGES = 256, OPT_ROUNDS, OPT_KIND, OPT_PRESSURE, OPT_HELP };
+enum { OPT_PAGES = 256, OPT_ROUNDS, OPT_KIND, OPT_PRESSURE, OPT_COUNT, OPT_HELP };
 
 static const struct option long_options[] = {
 	{ "pages", required_argument, NULL, OPT_PAGES },
 	{ "rounds", required_argument, NULL, OPT_ROUNDS },
 	{ "kind", required_argument, NULL, OPT_KIND },
 	{ "pressure-mib", required_argument, NULL, OPT_PRESSURE },
+	{ "count", required_argument, NULL, OPT_COUNT },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
 };
@@ -361,6 +378,9 @@ static void take_option(int option)
 	case OPT_PRESSURE:
 		pressure_mib = (unsigned int)args_number(PROGRAM, "--pressure-mib", optarg, 0,
 							 GEN_MAX_MIB);
+		break;
+	case OPT_COUNT:
+		count_file = optarg;
 		break;
 	case OPT_HELP:
 		fputs(usage, stdout);
