@@ -48,7 +48,10 @@ static u64 *walk_to_level(u64 *pml4, u64 va, unsigned level, bool alloc)
 			store_release(entry, phys | PTE_TABLE);
 			atomic_inc(&nr_table_pages);
 		}
-		ASSERT(!(*entry & PTE_PS), "%lx lies in a large page", va);
+		if (pte_is_huge(READ_ONCE(*entry))) {
+			ASSERT(!alloc, "%lx lies in a large page", va);
+			return NULL;
+		}
 		table = table_of(*entry);
 	}
 	return table;
@@ -66,6 +69,26 @@ pte_t *pte_alloc(u64 *pml4, u64 va)
 	u64 *table = walk_to_level(pml4, va, 0, true);
 
 	return table ? &table[table_index(va, 0)] : NULL;
+}
+
+pte_t *pmd_lookup(u64 *pml4, u64 va)
+{
+	u64 *table = walk_to_level(pml4, va, 1, false);
+
+	return table ? &table[table_index(va, 1)] : NULL;
+}
+
+pte_t *pmd_alloc(u64 *pml4, u64 va)
+{
+	u64 *table = walk_to_level(pml4, va, 1, true);
+
+	return table ? &table[table_index(va, 1)] : NULL;
+}
+
+void pmd_set_table(pte_t *pmd, void *table)
+{
+	pte_set(pmd, virt_to_phys(table) | PTE_TABLE);
+	atomic_inc(&nr_table_pages);
 }
 
 pte_t *pte_next(u64 *pml4, u64 *va, u64 end)

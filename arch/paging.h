@@ -72,13 +72,18 @@ static inline bool pte_is_migration(pte_t pte)
 	return (pte & (PTE_P | PTE_MIGRATION)) == PTE_MIGRATION;
 }
 
+static inline bool pte_is_huge(pte_t pmd)
+{
+	return (pmd & (PTE_P | PTE_PS)) == (PTE_P | PTE_PS);
+}
+
 static inline void pte_set(pte_t *pte, pte_t value)
 {
 	store_release(pte, value);
 }
 
 /*
- * The PT entry for va, or NULL when a table on the way is missing. Tables never go away under the
+ * The PT entry for va, or NULL when a table on the way is missing or a 2 MiB page is there. Tables never go away under the
  * caller as long as it keeps the address space alive. The caller's lock protects the entry itself.
  */
 pte_t *pte_lookup(u64 *pml4, u64 va);
@@ -86,6 +91,12 @@ pte_t *pte_lookup(u64 *pml4, u64 va);
 pte_t *pte_alloc(u64 *pml4, u64 va);
 /* The first used entry of [*va, end), *va moved to its address; NULL, *va at end: none. */
 pte_t *pte_next(u64 *pml4, u64 *va, u64 end);
+
+/* The PD entry for va: a table, a 2 MiB page, or empty; NULL as for PTEs. */
+pte_t *pmd_lookup(u64 *pml4, u64 va);
+pte_t *pmd_alloc(u64 *pml4, u64 va);
+/* A PD entry of user addresses becomes this table (as from kpage_alloc). */
+void pmd_set_table(pte_t *pmd, void *table);
 
 /* A new PML4 sharing the kernel's half; NULL when memory is short. */
 u64 *pml4_create(void);

@@ -16,6 +16,7 @@
 #include "kernel/lib.h"
 #include "kernel/task.h"
 #include "kernel/perturb.h"
+#include "mm/compact.h"
 #include "mm/migrate.h"
 #include "kernel/trace.h"
 #include "mm/mm.h"
@@ -181,6 +182,7 @@ static void init_thread(void *arg)
 {
 	(void)arg;
 	reclaim_init();
+	compact_init();
 	oom_init();
 	if (cmdline_has("ktest"))
 		exit_machine(ktest_run_all() ? EXIT_FAIL : EXIT_PASS);

@@ -24,6 +24,7 @@ enum lock_rank {
 	/* mutexes */
 	RANK_MMAP = 1,       /* an address space's VMAs */
 	RANK_VMALLOC,        /* kernel address areas */
+	RANK_COMPACT,        /* one compaction at a time */
 	RANK_DIRECT_RECLAIM, /* one direct reclaimer at a time */
 	RANK_OOM,            /* choosing whom to end */
 	/* spinlocks, interrupts on */

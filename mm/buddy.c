@@ -49,6 +49,13 @@ void buddy_free(struct buddy *buddy, u64 pfn, unsigned order)
 	link_block(buddy, pfn, order);
 }
 
+void buddy_take(struct buddy *buddy, struct page *page)
+{
+	ASSERT(page_test(page, PG_buddy), "pfn %lx is not a free block", page_to_pfn(page));
+	buddy->nr_free -= 1ul << page->order;
+	unlink_block(buddy, page);
+}
+
 struct page *buddy_alloc(struct buddy *buddy, unsigned order)
 {
 	unsigned from = order;

@@ -21,5 +21,7 @@ struct buddy {
 void buddy_init(struct buddy *buddy);
 /* Give back 2^order frames from pfn on, merging with free buddies. */
 void buddy_free(struct buddy *buddy, u64 pfn, unsigned order);
+/* Take that free block, which starts at page; its frames are the caller's. */
+void buddy_take(struct buddy *buddy, struct page *page);
 /* The lowest-order block that serves, split as needed; NULL when there is none. */
 struct page *buddy_alloc(struct buddy *buddy, unsigned order);

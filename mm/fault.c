@@ -9,6 +9,7 @@
 #include "kernel/lib.h"
 #include "kernel/task.h"
 #include "kernel/trace.h"
+#include "mm/huge.h"
 #include "mm/lru.h"
 #include "mm/mm.h"
 #include "mm/object.h"
@@ -265,6 +266,12 @@ static int fault_once(struct fault *f)
 	f->vma = find_vma(f->mm, f->addr);
 	if (!f->vma || !access_allowed(f->vma, f->access))
 		return -EFAULT;
+	if (huge_mapped(f->mm, f->addr)) {
+		local_flush_tlb_page(f->addr); /* another thread was faster */
+		return 0;
+	}
+	if (huge_fault(f->vma, f->addr))
+		return 0;
 	f->pte = pte_alloc(f->mm->pml4, f->addr);
 	if (!f->pte)
 		return no_memory();

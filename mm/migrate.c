@@ -6,6 +6,7 @@
 #include "kernel/cmdline.h"
 #include "kernel/lib.h"
 #include "kernel/perturb.h"
+#include "mm/huge.h"
 #include "mm/lru.h"
 #include "mm/mm.h"
 #include "mm/object.h"
@@ -90,7 +91,7 @@ bool isolate_movable_page(struct page *page)
 	return false;
 }
 
-static void give_back(struct page *page)
+void putback_movable_page(struct page *page)
 {
 	page_clear(page, PG_isolated);
 	lru_add_page(page);
@@ -202,7 +203,7 @@ static u64 release_all(struct migration *m)
 		now = list_pop(&m->to, struct page, lru);
 		unlock_page(old); /* wakes who waits in a fault */
 		unlock_page(now);
-		give_back(now);
+		putback_movable_page(now);
 		page_clear(old, PG_anon); /* not earlier: fork looks at it through migration entries */
 		put_page(old);
 		this_cpu_add64(stat.tlb[TLB_MIGRATE].freed, 1);
@@ -268,7 +269,7 @@ void migrate_pages(struct list_head *pages, migrate_target_fn *target, void *arg
 			list_add_tail(&page->lru, pages);
 	}
 	while ((page = list_pop(pages, struct page, lru))) {
-		give_back(page);
+		putback_movable_page(page);
 		failed++;
 	}
 	count_vm_events(pgmigrate_success, moved);
@@ -304,6 +305,9 @@ int migrate_range(struct mm *mm, u64 start, u64 end, migrate_target_fn *target, 
 
 	if (!IS_ALIGNED(start | end, PAGE_SIZE) || start >= end || end > USER_END)
 		return -EINVAL;
+	mutex_lock(&mm->mmap_lock);
+	huge_split_range(mm, start, end);
+	mutex_unlock(&mm->mmap_lock);
 	while (start < end && !thread_killed(current))
 		if (isolate_range(mm, &start, end, &pages))
 			migrate_pages(&pages, target, arg, result);

@@ -56,6 +56,8 @@ void migrate_init(void);
  * meanwhile, or it does not matter which page it becomes. Any context where LRU pages may be moved.
  */
 bool isolate_movable_page(struct page *page);
+/* Undo that: back to its LRU list, the reference dropped. Context: no spinlock held. */
+void putback_movable_page(struct page *page);
 /*
  * Move isolated pages (linked by lru). The list is empty afterwards: all are moved, or back on their LRU
  * lists. Context: may sleep, no page lock held, the thread's batch empty.

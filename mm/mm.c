@@ -1,6 +1,7 @@
 /* mm.c - an address space's life: create, fork, end (see mm.h). */
 #include "mm/mm.h"
 #include "arch/paging.h"
+#include "mm/huge.h"
 #include "mm/rmap.h"
 #include "mm/slab.h"
 #include "mm/tlb.h"
@@ -111,6 +112,7 @@ static int fork_range(struct vm_area *child, struct mm *parent, bool *protected)
 	pte_t *from, *to;
 	u64 va;
 
+	huge_split_range(parent, child->start, child->end);
 	for (va = child->start; (from = pte_next(parent->pml4, &va, child->end)); va += PAGE_SIZE) {
 		to = pte_alloc(child->mm->pml4, va);
 		if (!to)

@@ -24,6 +24,7 @@ struct file;
 #define VMA_SHARED 8u
 #define VMA_LOCKED 16u /* populated, never reclaimed */
 #define VMA_MAYWRITE 32u /* mprotect may add VMA_WRITE */
+#define VMA_HUGE 64u     /* 2 MiB mappings are welcome */
 
 struct mm {
 	/* Constant. */
@@ -106,6 +107,8 @@ int mm_unmap(struct mm *mm, u64 start, u64 len);
 int mm_protect(struct mm *mm, u64 start, u64 len, u32 prot);
 /* madvise(MADV_DONTNEED): drop pages, keep the mapping. */
 int mm_discard(struct mm *mm, u64 start, u64 len);
+/* madvise(MADV_HUGEPAGE, MADV_NOHUGEPAGE): for pages that come from here on. */
+int mm_advise_huge(struct mm *mm, u64 start, u64 len, bool huge);
 /* Move the break; returns where it is now. */
 u64 mm_brk(struct mm *mm, u64 brk);
 /* mlockall: lock and populate what is there (now), and what will be (future). */

@@ -2,6 +2,7 @@
 #include "arch/paging.h"
 #include "kernel/file.h"
 #include "kernel/trace.h"
+#include "mm/huge.h"
 #include "mm/mm.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
@@ -61,6 +62,7 @@ void zap_range(struct mm *mm, u64 start, u64 end)
 	unsigned i;
 	u64 va = start;
 
+	huge_zap_range(mm, start, end);
 	while (va < end) {
 		gather.nr = 0;
 		gather.start = gather.end = va;
@@ -181,6 +183,7 @@ static bool protect_ptes(struct mm *mm, struct vm_area *vma)
 		take |= PTE_NX;
 	else
 		give |= PTE_NX;
+	huge_split_range(mm, vma->start, vma->end);
 	spin_guard(&mm->ptl);
 	for (va = vma->start; (pte = pte_next(mm->pml4, &va, vma->end)); va += PAGE_SIZE) {
 		if (pte_is_migration(pte_read(pte)))
@@ -249,6 +252,24 @@ int mm_discard(struct mm *mm, u64 start, u64 len)
 		if (!(vma->flags & VMA_LOCKED) && start < vma->end && vma->start < start + len)
 			zap_range(mm, MAX(start, vma->start), MIN(start + len, vma->end));
 	tlbsan_check_range(mm, start, start + len);
+	return 0;
+}
+
+int mm_advise_huge(struct mm *mm, u64 start, u64 len, bool huge)
+{
+	struct vm_area *vma;
+	u64 end;
+
+	len = ALIGN_UP(len, PAGE_SIZE);
+	end = start + len;
+	if (!range_ok(start, len))
+		return -EINVAL;
+	mutex_guard(&mm->mmap_lock);
+	if (vma_split_around(mm, start, end))
+		return -ENOMEM;
+	list_for_each(vma, &mm->vmas, node)
+		if (vma->start >= start && vma->end <= end)
+			vma->flags = huge ? vma->flags | VMA_HUGE : vma->flags & ~VMA_HUGE;
 	return 0;
 }
 

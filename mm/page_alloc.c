@@ -6,6 +6,7 @@
 #include "kernel/thread.h"
 #include "kernel/trace.h"
 #include "mm/buddy.h"
+#include "mm/compact.h"
 #include "mm/lru.h"
 #include "mm/object.h"
 #include "mm/oom.h"
@@ -62,6 +63,43 @@ static struct page *take_frames(unsigned order, u64 reserve)
 	return page;
 }
 
+u64 nr_free_blocks(unsigned order)
+{
+	u64 n = 0;
+
+	for (; order <= MAX_ORDER; order++)
+		n += READ_ONCE(buddy.nr_blocks[order]);
+	return n;
+}
+
+static void make_single(struct page *page, struct list_head *to)
+{
+	check_poison(page, 0);
+	*page = (struct page){.refcount = 1};
+	list_init(&page->lru);
+	list_add_tail(&page->lru, to);
+}
+
+u64 isolate_free_frames(u64 start, u64 end, unsigned whole, struct list_head *to)
+{
+	u64 pfn = start, taken = 0;
+
+	spin_guard(&frames_lock);
+	while (pfn < end) {
+		struct page *page = pfn_to_page(pfn);
+		u64 n = page_test(page, PG_buddy) ? 1ul << page->order : 1, i;
+
+		if (page_test(page, PG_buddy) && page->order < whole) {
+			buddy_take(&buddy, page);
+			for (i = 0; i < n; i++)
+				make_single(page + i, to);
+			taken += n;
+		}
+		pfn += n;
+	}
+	return taken;
+}
+
 static u64 reserve_for(u32 gfp)
 {
 	if (!scheduler_running || (current->flags & PF_MEMALLOC))
@@ -75,17 +113,31 @@ static bool make_room(unsigned order)
 	return !(current->flags & PF_MEMALLOC) && (try_to_free_pages(order) || out_of_memory());
 }
 
+/* Enough frames, but not in one piece. */
+static struct page *alloc_huge(unsigned order)
+{
+	struct page *page = take_frames(order, watermarks.low);
+
+	if (!page && nr_free_pages() >= watermarks.low + (1ul << order) && compact_memory(order))
+		page = take_frames(order, watermarks.low);
+	if (!page)
+		wake_kcompactd();
+	return page;
+}
+
 struct page *alloc_pages(unsigned order, u32 gfp)
 {
-	struct page *page;
+	struct page *page = gfp & GFP_HUGE ? alloc_huge(order) : NULL;
 
-	do {
+	while (!page && !(gfp & GFP_HUGE)) {
 		page = take_frames(order, reserve_for(gfp));
 		if (nr_free_pages() < watermarks.low)
 			wake_kswapd();
-	} while (!page && !(gfp & GFP_NOWAIT) && may_sleep() && !thread_killed(current) &&
-		 make_room(order));
-	if (!page && !(gfp & GFP_NOWAIT) && scheduler_running)
+		if (page || (gfp & GFP_NOWAIT) || !may_sleep() || thread_killed(current) ||
+		    !make_room(order))
+			break;
+	}
+	if (!page && !(gfp & (GFP_NOWAIT | GFP_HUGE)) && scheduler_running)
 		page = take_frames(order, watermarks.min / 4); /* a dying thread's last steps */
 	if (page && (gfp & GFP_ZERO))
 		memset(phys_to_virt(page_to_phys(page)), 0, PAGE_SIZE << order);

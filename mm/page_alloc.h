@@ -12,6 +12,7 @@
 #define GFP_KERNEL 0u /* may sleep and reclaim */
 #define GFP_NOWAIT 1u /* never sleeps, never reclaims; may fail */
 #define GFP_ZERO   2u /* zeroed */
+#define GFP_HUGE   4u /* may sleep and compact once; nobody is asked to give up pages for it */
 
 #define PAGE_POISON 0x6b6b6b6b6b6b6b6bULL /* fills free frames */
 
@@ -36,6 +37,13 @@ void *kpage_alloc(unsigned order);
 void kpage_free(void *address, unsigned order);
 
 u64 nr_free_pages(void);
+/* Free blocks of at least that order. */
+u64 nr_free_blocks(unsigned order);
+/*
+ * Take the free frames of [start, end) out of the allocator, each with one reference, except those in
+ * free blocks of `whole` or larger. Returns how many. Any context that may take the allocator's lock.
+ */
+u64 isolate_free_frames(u64 start, u64 end, unsigned whole, struct list_head *to);
 
 /* A frame leaves the early boot allocator for this one. Boot only. */
 void free_boot_range(u64 start_pfn, u64 end_pfn);

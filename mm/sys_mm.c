@@ -13,7 +13,9 @@
 #define MAP_FIXED     0x10u
 #define MAP_ANONYMOUS 0x20u
 #define MAP_POPULATE  0x8000u
-#define MADV_DONTNEED 4
+#define MADV_DONTNEED   4
+#define MADV_HUGEPAGE   14
+#define MADV_NOHUGEPAGE 15
 #define MCL_CURRENT   1u
 #define MCL_FUTURE    2u
 
@@ -76,7 +78,14 @@ s64 sys_mprotect(u64 addr, u64 len, u64 prot)
 
 s64 sys_madvise(u64 addr, u64 len, u64 advice)
 {
-	return advice == MADV_DONTNEED ? mm_discard(current->mm, addr, len) : -EINVAL;
+	switch (advice) {
+	case MADV_DONTNEED:
+		return mm_discard(current->mm, addr, len);
+	case MADV_HUGEPAGE:
+	case MADV_NOHUGEPAGE:
+		return mm_advise_huge(current->mm, addr, len, advice == MADV_HUGEPAGE);
+	}
+	return -EINVAL;
 }
 
 static struct page *any_frame(struct page *page, void *arg)

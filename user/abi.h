@@ -229,7 +229,11 @@ struct info_task {
 	X(pgmigrate_success)                                                                       \
 	X(pgmigrate_fail)  /* pages given up after ten passes */                                   \
 	X(migrate_passes)                                                                          \
-	X(migration_waits) /* faults that waited for a page on the move */
+	X(migration_waits) /* faults that waited for a page on the move */                         \
+	X(compact_runs)                                                                            \
+	X(thp_fault_alloc)    /* faults that mapped 2 MiB */                                       \
+	X(thp_fault_fallback) /* faults that wanted to and had to do with a small page */          \
+	X(thp_split)
 
 struct info_vmstat {
 #define X(name) abi_u64 name;
