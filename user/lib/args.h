@@ -22,4 +22,7 @@ bool args_parse(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 uint64_t args_number(const char *program, const char *option, const char *text, uint64_t min,
 		     uint64_t max);
 
+/* Leaves a number in a file, for a program that runs this one. On error says so on stderr. */
+bool args_write_count(const char *program, const char *path, uint64_t count);
+
 #endif

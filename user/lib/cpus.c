@@ -3,6 +3,7 @@
 #include "user/lib/cpus.h"
 
 #include <sched.h>
+#include <string.h>
 
 unsigned int cpus_usable(void)
 {
@@ -26,4 +27,12 @@ int cpus_pin(unsigned int index)
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	return sched_setaffinity(0, sizeof(one), &one);
+}
+
+int cpus_unpin(void)
+{
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all)); /* what there is not, the kernel leaves out */
+	return sched_setaffinity(0, sizeof(all), &all);
 }

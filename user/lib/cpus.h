@@ -7,6 +7,9 @@
 /* How many CPUs this thread may run on; 1 when the kernel does not say. */
 unsigned int cpus_usable(void);
 
+/* Takes a pin off again: children inherit it. Returns 0 or -1 (errno). */
+int cpus_unpin(void);
+
 /* Pins the calling thread to the index-th usable CPU, counting round. Returns 0 or -1 (errno). */
 int cpus_pin(unsigned int index);
 

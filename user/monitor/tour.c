@@ -10,6 +10,7 @@
 #include "user/lib/gen.h"
 #include "user/monitor/commands.h"
 #include "user/monitor/program.h"
+#include "user/monitor/tour_compact.h"
 #include "user/monitor/tour_migrate.h"
 
 #define ROUND_MIB 4 /* file sizes are multiples of this */
@@ -155,6 +156,7 @@ static bool measure_all(const struct tour_setup *setup)
 	if (!system_set_policy("pfn"))
 		return false;
 	ok &= tour_migrate(setup);
+	ok &= tour_compact(setup);
 	puts(ok ? "tour: all checks passed" : "tour: FAILED");
 	return ok;
 }

@@ -272,19 +272,6 @@ static void start_threads(void)
 
 /* ---- The whole -------------------------------------------------------------------------------- */
 
-/* For a program that runs this one. */
-static bool write_count(uint64_t bad)
-{
-	FILE *file = fopen(count_file, "w");
-	bool ok = file && fprintf(file, "%llu\n", (unsigned long long)bad) > 0;
-
-	if (file && fclose(file) != 0)
-		ok = false;
-	if (!ok)
-		fprintf(stderr, PROGRAM ": %s: %s\n", count_file, strerror(errno));
-	return ok;
-}
-
 static int report(bool helpers_well)
 {
 	uint64_t lost = 0, stores = 0, rings = atomic_load(&broken_rings);
@@ -302,7 +289,8 @@ static int report(bool helpers_well)
 	       (unsigned long long)moved.failed, (unsigned long long)moved.passes,
 	       (unsigned long long)stores, (unsigned long long)lost, (unsigned long long)rings,
 	       (unsigned long long)changed, (unsigned long long)bad_reads);
-	if (count_file && !write_count(lost + rings + changed + bad_reads))
+	if (count_file &&
+	    !args_write_count(PROGRAM, count_file, lost + rings + changed + bad_reads))
 		return EXIT_BROKEN;
 	return lost || rings || changed || bad_reads ? EXIT_BAD_DATA :
 	       helpers_well			     ? EXIT_VERIFIED :
