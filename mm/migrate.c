@@ -6,6 +6,7 @@
 #include "kernel/cmdline.h"
 #include "kernel/lib.h"
 #include "kernel/perturb.h"
+#include "kernel/trace.h"
 #include "mm/huge.h"
 #include "mm/lru.h"
 #include "mm/mm.h"
@@ -148,6 +149,7 @@ static bool take_place(struct page *old, struct page *now)
 
 static void copy_frame(struct page *now, struct page *old)
 {
+	TRACE(migrate, page_to_pfn(old), page_to_pfn(now));
 	tlbsan_check_copy(old, "a migration's copy");
 	memcpy(phys_to_virt(page_to_phys(now)), phys_to_virt(page_to_phys(old)), PAGE_SIZE);
 	page_set(now, PG_uptodate);
