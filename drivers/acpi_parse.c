@@ -24,11 +24,7 @@ static const u8 madt_entry_len[] = {
 	[MADT_LAPIC_ADDRESS] = 12, [MADT_X2APIC_CPU] = 16,
 };
 
-enum srat_type {
-	SRAT_CPU = 0,
-	SRAT_MEMORY = 1,
-	SRAT_X2APIC_CPU = 2,
-};
+enum srat_type { SRAT_CPU = 0, SRAT_MEMORY = 1, SRAT_X2APIC_CPU = 2 };
 
 static const u8 srat_entry_len[] = {[SRAT_CPU] = 16, [SRAT_MEMORY] = 40, [SRAT_X2APIC_CPU] = 24};
 
@@ -141,21 +137,17 @@ static void add_memory_domain(struct acpi_srat *srat, struct bytes e, u32 domain
 
 	if (!(bytes_le(e, 28, 4) & SRAT_ENABLED) || !len)
 		return;
-	if (srat->nr_mem == ACPI_MAX_MEM || start + len < start) {
+	if (srat->nr_mem == ACPI_MAX_MEM || start + len < start)
 		srat->damaged = true;
-		return;
-	}
-	srat->mem[srat->nr_mem].start = start;
-	srat->mem[srat->nr_mem].end = start + len;
-	srat->mem[srat->nr_mem++].domain = (u32)bytes_le(e, 2, 4) & domain_mask;
+	else
+		srat->mem[srat->nr_mem++] = (struct acpi_mem_affinity){
+			start, start + len, (u32)bytes_le(e, 2, 4) & domain_mask};
 }
 
 static void add_cpu_domain(struct acpi_srat *srat, u32 apic_id, u32 domain, u64 flags)
 {
-	if (!(flags & SRAT_ENABLED) || srat->nr_cpus == NR_CPUS)
-		return;
-	srat->cpu[srat->nr_cpus].apic_id = apic_id;
-	srat->cpu[srat->nr_cpus++].domain = domain;
+	if ((flags & SRAT_ENABLED) && srat->nr_cpus < NR_CPUS)
+		srat->cpu[srat->nr_cpus++] = (struct acpi_cpu_affinity){apic_id, domain};
 }
 
 /* A domain has 8 bits up to revision 1, 32 since; a CPU's upper 24 stand apart. */

@@ -29,11 +29,11 @@ struct acpi_override { /* ISA interrupt `irq` arrives at global interrupt `gsi` 
 /* Which memory and which CPUs belong together, as the SRAT says; domains are any numbers. */
 struct acpi_srat {
 	u32 nr_mem, nr_cpus;
-	struct {
+	struct acpi_mem_affinity {
 		u64 start, end; /* no overflow; may overlap another */
 		u32 domain;
 	} mem[ACPI_MAX_MEM];
-	struct {
+	struct acpi_cpu_affinity {
 		u32 apic_id, domain;
 	} cpu[NR_CPUS];
 	bool damaged; /* checksum, an entry's length, memory past the end of 64 bits, too many ranges */
