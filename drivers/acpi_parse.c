@@ -2,13 +2,13 @@
 
 #include "kernel/errno.h"
 
-/* Byte offsets of fields: ACPI 5.2.5, 5.2.6, 5.2.9 and 5.2.12. */
+/* Byte offsets of fields: ACPI 5.2.5, 5.2.6, 5.2.9, 5.2.12 and 5.2.16. */
 enum {
 	RSDP_REVISION = 15, RSDP_RSDT = 16, RSDP_V1_LEN = 20, RSDP_XSDT = 24, RSDP_V2_LEN = 36,
-	SDT_LENGTH = 4, SDT_HEADER = 36,
+	SDT_LENGTH = 4, SDT_REVISION = 8, SDT_HEADER = 36,
 	FADT_DSDT = 40, FADT_PM1A_CNT = 64, FADT_PM1B_CNT = 68, FADT_PM_TMR = 76, FADT_FLAGS = 112,
 	FADT_RESET_SPACE = 116, FADT_RESET_ADDRESS = 120, FADT_RESET_VALUE = 128,
-	MADT_LAPIC = 36, MADT_ENTRIES = 44,
+	MADT_LAPIC = 36, MADT_ENTRIES = 44, SRAT_ENTRIES = 48,
 };
 
 enum madt_type {
@@ -24,7 +24,12 @@ static const u8 madt_entry_len[] = {
 	[MADT_LAPIC_ADDRESS] = 12, [MADT_X2APIC_CPU] = 16,
 };
 
+enum srat_type { SRAT_CPU = 0, SRAT_MEMORY = 1, SRAT_X2APIC_CPU = 2 };
+
+static const u8 srat_entry_len[] = {[SRAT_CPU] = 16, [SRAT_MEMORY] = 40, [SRAT_X2APIC_CPU] = 24};
+
 #define MADT_ENABLED   BIT(0)
+#define SRAT_ENABLED   BIT(0)
 #define FADT_RESET_SUP BIT(10)
 #define SPACE_IO       1
 #define TABLE_MAX      (4 * MIB) /* longer is nonsense */
@@ -124,6 +129,62 @@ static void parse_madt(struct acpi_info *out, struct bytes table)
 	}
 }
 
+/* ---- SRAT ----------------------------------------------------------------------------------- */
+
+static void add_memory_domain(struct acpi_srat *srat, struct bytes e, u32 domain_mask)
+{
+	u64 start = bytes_le(e, 8, 8), len = bytes_le(e, 16, 8);
+
+	if (!(bytes_le(e, 28, 4) & SRAT_ENABLED) || !len)
+		return;
+	if (srat->nr_mem == ACPI_MAX_MEM || start + len < start)
+		srat->damaged = true;
+	else
+		srat->mem[srat->nr_mem++] = (struct acpi_mem_affinity){
+			start, start + len, (u32)bytes_le(e, 2, 4) & domain_mask};
+}
+
+static void add_cpu_domain(struct acpi_srat *srat, u32 apic_id, u32 domain, u64 flags)
+{
+	if ((flags & SRAT_ENABLED) && srat->nr_cpus < NR_CPUS)
+		srat->cpu[srat->nr_cpus++] = (struct acpi_cpu_affinity){apic_id, domain};
+}
+
+/* A domain has 8 bits up to revision 1, 32 since; a CPU's upper 24 stand apart. */
+static void parse_srat_entry(struct acpi_srat *srat, struct bytes e, u32 domain_mask)
+{
+	u8 type = e.data[0];
+
+	if (type >= ARRAY_SIZE(srat_entry_len))
+		return;
+	if (e.len < srat_entry_len[type])
+		srat->damaged = true;
+	else if (type == SRAT_MEMORY)
+		add_memory_domain(srat, e, domain_mask);
+	else if (type == SRAT_CPU)
+		add_cpu_domain(srat, e.data[3],
+			       ((u32)bytes_le(e, 9, 3) << 8 | e.data[2]) & domain_mask,
+			       bytes_le(e, 4, 4));
+	else
+		add_cpu_domain(srat, (u32)bytes_le(e, 8, 4), (u32)bytes_le(e, 4, 4),
+			       bytes_le(e, 12, 4));
+}
+
+/* Half a table would give memory to the wrong node, so one bad entry spoils all of it. */
+static void parse_srat(struct acpi_srat *srat, struct bytes table)
+{
+	u32 domain_mask = table.data[SDT_REVISION] < 2 ? UINT8_MAX : UINT32_MAX;
+	size_t at, len;
+
+	for (at = SRAT_ENTRIES; at + 2 <= table.len; at += len) {
+		len = table.data[at + 1];
+		if (len < 2 || len > table.len - at)
+			break;
+		parse_srat_entry(srat, (struct bytes){table.data + at, len}, domain_mask);
+	}
+	srat->damaged |= at != table.len;
+}
+
 /* ---- FADT and the _S5 package ---------------------------------------------------------------- */
 
 /* An AML integer of at most 255: Zero, One, ByteConst. Advances *at; false for anything else. */
@@ -201,12 +262,18 @@ int acpi_parse(struct bytes rsdp, acpi_map_fn map, struct acpi_info *out)
 	if (!root.len)
 		return -EINVAL;
 	for (size_t at = SDT_HEADER; at + entry_size <= MIN(root.len, ROOT_MAX); at += entry_size) {
-		struct bytes table = map_table(bytes_le(root, at, entry_size), map);
+		u64 phys = bytes_le(root, at, entry_size);
+		struct bytes table = map_table(phys, map);
+		const void *signature = map(phys, 4);
 
 		if (has_signature(table, "APIC") && !out->nr_cpus)
 			parse_madt(out, table);
 		else if (has_signature(table, "FACP"))
 			parse_fadt(out, table, map);
+		else if (has_signature(table, "SRAT"))
+			parse_srat(&out->srat, table);
+		else if (!table.len && signature && memcmp(signature, "SRAT", 4) == 0)
+			out->srat.damaged = true; /* length or checksum */
 	}
 	return out->nr_cpus ? 0 : -ENOENT;
 }

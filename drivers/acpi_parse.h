@@ -3,8 +3,8 @@
  *
  * Pure: no kernel state, compiled on the host by the unit tests. Tables are untrusted input:
  * signature, length and checksum are verified, and fields are never read past their table. ACPI
- * specification 6.4: 5.2.5 (RSDP), 5.2.7 (RSDT), 5.2.8 (XSDT), 5.2.9 (FADT), 5.2.12 (MADT), 7.4.2
- * (_S5).
+ * specification 6.4: 5.2.5 (RSDP), 5.2.7 (RSDT), 5.2.8 (XSDT), 5.2.9 (FADT), 5.2.12 (MADT), 5.2.16
+ * (SRAT), 7.4.2 (_S5).
  */
 #pragma once
 
@@ -13,6 +13,7 @@
 
 #define ACPI_MAX_IOAPICS   8
 #define ACPI_MAX_OVERRIDES 24
+#define ACPI_MAX_MEM       16
 
 struct acpi_ioapic {
 	u64 phys;
@@ -23,6 +24,19 @@ struct acpi_override { /* ISA interrupt `irq` arrives at global interrupt `gsi` 
 	u8 irq;
 	u32 gsi;
 	u16 flags; /* MPS INTI: bits 0-1 polarity (3: low), bits 2-3 trigger (3: level) */
+};
+
+/* Which memory and which CPUs belong together, as the SRAT says; domains are any numbers. */
+struct acpi_srat {
+	u32 nr_mem, nr_cpus;
+	struct acpi_mem_affinity {
+		u64 start, end; /* no overflow; may overlap another */
+		u32 domain;
+	} mem[ACPI_MAX_MEM];
+	struct acpi_cpu_affinity {
+		u32 apic_id, domain;
+	} cpu[NR_CPUS];
+	bool damaged; /* checksum, an entry's length, memory past the end of 64 bits, too many ranges */
 };
 
 struct acpi_info {
@@ -40,6 +54,7 @@ struct acpi_info {
 	u8 slp_typa, slp_typb; /* valid if have_s5; at most 7 */
 	u16 reset_port;	       /* 0: absent */
 	u8 reset_value;
+	struct acpi_srat srat; /* nr_mem 0: none */
 };
 
 /* len readable bytes at the physical address, or NULL. Mappings stay valid until the end. */

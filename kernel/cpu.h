@@ -34,7 +34,7 @@ struct cpu {
 	u64 user_rsp;           /* scratch of the SYSCALL entry */
 	u32 preempt_count;      /* own CPU only: 0 = may be preempted */
 	u32 need_resched;       /* set by anyone, cleared by the scheduler */
-	u32 id, apic_id;
+	u32 id, apic_id, node;
 	struct gdt gdt;
 	struct tss tss;
 	struct thread *idle;

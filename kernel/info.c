@@ -13,6 +13,7 @@
 #include "mm/lru.h"
 #include "mm/migrate.h"
 #include "mm/mm.h"
+#include "mm/node.h"
 #include "mm/page_alloc.h"
 #include "mm/reclaim.h"
 #include "mm/slab.h"
@@ -34,6 +35,8 @@ static void cpu_brand(char *buf)
 
 static void fill_memory(struct info_system *info)
 {
+	unsigned node;
+
 	info->mem_total_pages = mem_total_pages;
 	info->mem_free_pages = nr_free_pages();
 	info->mem_boot_pages = mem_boot_pages;
@@ -49,6 +52,9 @@ static void fill_memory(struct info_system *info)
 	info->watermark_min = watermarks.min;
 	info->watermark_low = watermarks.low;
 	info->watermark_high = watermarks.high;
+	info->nr_nodes = nr_nodes;
+	for (node = 0; node < nr_nodes; node++)
+		info->node_free_pages[node] = nr_free_pages_node(node);
 }
 
 /* Give a program the answer: its size, -EINVAL when the buffer is too small, or -EFAULT. */

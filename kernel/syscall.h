@@ -68,6 +68,7 @@ struct trap_frame;
 	X(SYS_object_resize, 2, object_resize)                                                     \
 	X(SYS_object_size, 1, object_size)                                                         \
 	X(SYS_move_range, 4, move_range)                                                           \
+	X(SYS_page_node, 3, page_node)                                                             \
 	X(SYS_info, 3, info)                                                                       \
 	X(SYS_control, 3, control)                                                                 \
 	X(SYS_tlbprobe, 2, tlbprobe)

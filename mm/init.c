@@ -8,10 +8,15 @@
  */
 #include "arch/paging.h"
 #include "boot/bootinfo.h"
+#include "drivers/acpi.h"
+#include "kernel/cmdline.h"
+#include "kernel/cpu.h"
+#include "kernel/errno.h"
 #include "kernel/init.h"
 #include "kernel/lib.h"
 #include "mm/lru.h"
 #include "mm/mm.h"
+#include "mm/node.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
 #include "mm/slab.h"
@@ -133,9 +138,45 @@ static void make_mem_map(void)
 	}
 }
 
+/* nodes= before the SRAT; the CPUs likewise. */
+static void nodes_init(void)
+{
+	const char *wrong = NULL;
+	u64 nodes = 0;
+	int err = cmdline_get_u64("nodes", &nodes);
+	u32 i;
+
+	if (err == -ENOENT)
+		wrong = nodes_from_srat(&acpi_info.srat);
+	else if (err || !nodes || nodes > NR_NODES)
+		pr_warn("mm: nodes= takes a number from 1 to %u: one node\n", NR_NODES);
+	else
+		nodes_split((unsigned)nodes);
+	if (wrong)
+		pr_warn("acpi: the SRAT %s: one node\n", wrong);
+	for (i = 0; i < nr_cpus_present; i++)
+		cpus[i].node = nodes ? i * nr_nodes / nr_cpus_present :
+				       srat_cpu_node(&acpi_info.srat, cpus[i].apic_id);
+}
+
+static void print_nodes(void)
+{
+	unsigned node;
+	u64 mask;
+	u32 i;
+
+	for (node = 0; nr_nodes > 1 && node < nr_nodes; node++) {
+		for (mask = 0, i = 0; i < nr_cpus_present; i++)
+			mask |= (u64)(cpus[i].node == node) << i;
+		pr_info("mm: node %u: %lu pages free, CPUs %lx\n", node, nr_free_pages_node(node),
+			mask);
+	}
+}
+
 void mm_init(void)
 {
 	count_memory();
+	nodes_init();
 	for_each_free_run(keep_largest_low_run);
 	if (!bump_end)
 		panic("the boot loader's memory map has no usable range below 4 GiB");
@@ -152,4 +193,5 @@ void mm_init(void)
 	pr_info("mm: %lu MiB of %lu MiB managed, watermarks min %lu low %lu high %lu pages\n",
 		mem_total_pages * PAGE_SIZE / MIB, mem_boot_pages * PAGE_SIZE / MIB, watermarks.min,
 		watermarks.low, watermarks.high);
+	print_nodes();
 }

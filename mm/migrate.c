@@ -10,6 +10,7 @@
 #include "mm/huge.h"
 #include "mm/lru.h"
 #include "mm/mm.h"
+#include "mm/node.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
 #include "mm/rmap.h"
@@ -284,7 +285,17 @@ void migrate_pages(struct list_head *pages, migrate_target_fn *target, void *arg
 
 /* ---- A range of an address space ------------------------------------------------------------- */
 
-static unsigned isolate_range(struct mm *mm, u64 *va, u64 end, struct list_head *pages)
+/* The target function: arg points to the node. */
+static struct page *frame_on_node(struct page *page, void *arg)
+{
+	u64 node = *(u64 *)arg;
+
+	(void)page;
+	return node == MOVE_ANY_NODE ? alloc_pages(0, GFP_NOWAIT) :
+				       alloc_pages_node((unsigned)node, 0, GFP_NOWAIT);
+}
+
+static unsigned isolate_range(struct mm *mm, u64 *va, u64 end, u64 node, struct list_head *pages)
 {
 	unsigned n = 0;
 	pte_t *pte, value;
@@ -292,7 +303,8 @@ static unsigned isolate_range(struct mm *mm, u64 *va, u64 end, struct list_head 
 	spin_guard(&mm->ptl);
 	for (; n < MIGRATE_BATCH && (pte = pte_next(mm->pml4, va, end)); *va += PAGE_SIZE) {
 		value = pte_read(pte); /* present: its mapping's reference is there as long as the ptl is ours */
-		if ((value & PTE_P) && isolate_movable_page(pfn_to_page(pte_pfn(value)))) {
+		if ((value & PTE_P) && pfn_to_node(pte_pfn(value)) != node &&
+		    isolate_movable_page(pfn_to_page(pte_pfn(value)))) {
 			list_add_tail(&pfn_to_page(pte_pfn(value))->lru, pages);
 			n++;
 		}
@@ -300,18 +312,19 @@ static unsigned isolate_range(struct mm *mm, u64 *va, u64 end, struct list_head 
 	return n;
 }
 
-int migrate_range(struct mm *mm, u64 start, u64 end, migrate_target_fn *target, void *arg,
-		  struct migrate_result *result)
+int migrate_range(struct mm *mm, u64 start, u64 end, u64 node, struct migrate_result *result)
 {
 	struct list_head pages = LIST_HEAD_INIT(pages);
 
 	if (!IS_ALIGNED(start | end, PAGE_SIZE) || start >= end || end > USER_END)
 		return -EINVAL;
+	if (node != MOVE_ANY_NODE && node >= nr_nodes)
+		return -ENODEV;
 	mutex_lock(&mm->mmap_lock);
 	huge_split_range(mm, start, end);
 	mutex_unlock(&mm->mmap_lock);
 	while (start < end && !thread_killed(current))
-		if (isolate_range(mm, &start, end, &pages))
-			migrate_pages(&pages, target, arg, result);
+		if (isolate_range(mm, &start, end, node, &pages))
+			migrate_pages(&pages, frame_on_node, &node, result);
 	return 0;
 }

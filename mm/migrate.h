@@ -64,6 +64,8 @@ void putback_movable_page(struct page *page);
  */
 void migrate_pages(struct list_head *pages, migrate_target_fn *target, void *arg,
 		   struct migrate_result *result);
-/* The pages that map [start, end) of an address space. 0 or -EINVAL. Context: as above. */
-int migrate_range(struct mm *mm, u64 start, u64 end, migrate_target_fn *target, void *arg,
-		  struct migrate_result *result);
+/*
+ * Move the pages that [start, end) of an address space maps to frames of that node, those that are
+ * not there yet; MOVE_ANY_NODE: all, to other frames. 0, -EINVAL or -ENODEV. Context: as above.
+ */
+int migrate_range(struct mm *mm, u64 start, u64 end, u64 node, struct migrate_result *result);

@@ -8,6 +8,7 @@
 #include "mm/buddy.h"
 #include "mm/compact.h"
 #include "mm/lru.h"
+#include "mm/node.h"
 #include "mm/object.h"
 #include "mm/oom.h"
 #include "mm/reclaim.h"
@@ -20,13 +21,22 @@ struct watermarks watermarks;
 
 static const struct lock_class frames_class = {"frames", RANK_FRAMES, false};
 static spinlock_t frames_lock = SPINLOCK_INIT(frames_class);
-static struct buddy buddy;
+static struct buddy buddy[NR_NODES];
+
+u64 nr_free_pages_node(unsigned node)
+{
+	return READ_ONCE(buddy[node].nr_free);
+}
 
 u64 nr_free_pages(void)
 {
-	return READ_ONCE(buddy.nr_free);
-}
+	u64 sum = 0;
+	unsigned node;
 
+	for (node = 0; node < nr_nodes; node++)
+		sum += nr_free_pages_node(node);
+	return sum;
+}
 
 static void poison(struct page *page, unsigned order)
 {
@@ -47,28 +57,35 @@ static void check_poison(struct page *page, unsigned order)
 			      page_to_pfn(page) + i / 512, i % 512 * 8, word[i]);
 }
 
-static struct page *take_frames(unsigned order, u64 reserve)
+/* Of the first node that has some: `nodes` of them are asked, counted round from `node`. */
+static struct page *take_frames(unsigned order, u32 gfp, u64 reserve, unsigned node, unsigned nodes)
 {
 	struct page *page = NULL;
 
 	spin_lock(&frames_lock);
-	if (buddy.nr_free >= reserve + (1ul << order))
-		page = buddy_alloc(&buddy, order);
+	if (nr_free_pages() >= reserve + (1ul << order))
+		for (; nodes && !page; nodes--, node++)
+			page = buddy_alloc(&buddy[node % nr_nodes], order);
 	spin_unlock(&frames_lock);
+	if (nr_free_pages() < watermarks.low)
+		wake_kswapd();
 	if (!page)
 		return NULL;
 	check_poison(page, order);
 	*page = (struct page){.refcount = 1};
 	list_init(&page->lru);
+	if (gfp & GFP_ZERO)
+		memset(phys_to_virt(page_to_phys(page)), 0, PAGE_SIZE << order);
 	return page;
 }
 
 u64 nr_free_blocks(unsigned order)
 {
+	unsigned node;
 	u64 n = 0;
 
-	for (; order <= MAX_ORDER; order++)
-		n += READ_ONCE(buddy.nr_blocks[order]);
+	for (node = 0; node < nr_nodes; node++)
+		n += buddy_blocks(&buddy[node], order);
 	return n;
 }
 
@@ -90,7 +107,7 @@ u64 isolate_free_frames(u64 start, u64 end, unsigned whole, struct list_head *to
 		u64 n = page_test(page, PG_buddy) ? 1ul << page->order : 1, i;
 
 		if (page_test(page, PG_buddy) && page->order < whole) {
-			buddy_take(&buddy, page);
+			buddy_take(&buddy[pfn_to_node(pfn)], page);
 			for (i = 0; i < n; i++)
 				make_single(page + i, to);
 			taken += n;
@@ -114,12 +131,13 @@ static bool make_room(unsigned order)
 }
 
 /* Enough frames, but not in one piece. */
-static struct page *alloc_huge(unsigned order)
+static struct page *alloc_huge(unsigned order, u32 gfp)
 {
-	struct page *page = take_frames(order, watermarks.low);
+	unsigned node = this_cpu_read(node);
+	struct page *page = take_frames(order, gfp, watermarks.low, node, nr_nodes);
 
 	if (!page && nr_free_pages() >= watermarks.low + (1ul << order) && compact_memory(order))
-		page = take_frames(order, watermarks.low);
+		page = take_frames(order, gfp, watermarks.low, node, nr_nodes);
 	if (!page)
 		wake_kcompactd();
 	return page;
@@ -127,21 +145,22 @@ static struct page *alloc_huge(unsigned order)
 
 struct page *alloc_pages(unsigned order, u32 gfp)
 {
-	struct page *page = gfp & GFP_HUGE ? alloc_huge(order) : NULL;
+	struct page *page = gfp & GFP_HUGE ? alloc_huge(order, gfp) : NULL;
 
 	while (!page && !(gfp & GFP_HUGE)) {
-		page = take_frames(order, reserve_for(gfp));
-		if (nr_free_pages() < watermarks.low)
-			wake_kswapd();
+		page = take_frames(order, gfp, reserve_for(gfp), this_cpu_read(node), nr_nodes);
 		if (page || (gfp & GFP_NOWAIT) || !may_sleep() || thread_killed(current) ||
 		    !make_room(order))
 			break;
 	}
 	if (!page && !(gfp & (GFP_NOWAIT | GFP_HUGE)) && scheduler_running)
-		page = take_frames(order, watermarks.min / 4); /* a dying thread's last steps */
-	if (page && (gfp & GFP_ZERO))
-		memset(phys_to_virt(page_to_phys(page)), 0, PAGE_SIZE << order);
+		page = take_frames(order, gfp, watermarks.min / 4, 0, nr_nodes); /* its last steps */
 	return page;
+}
+
+struct page *alloc_pages_node(unsigned node, unsigned order, u32 gfp)
+{
+	return take_frames(order, gfp, (watermarks.min + watermarks.low) / 2, node, 1);
 }
 
 void free_pages(struct page *page, unsigned order)
@@ -159,7 +178,7 @@ void free_pages(struct page *page, unsigned order)
 	page->flags = 0;
 	poison(page, order);
 	spin_guard(&frames_lock);
-	buddy_free(&buddy, page_to_pfn(page), order);
+	buddy_free(&buddy[pfn_to_node(page_to_pfn(page))], page_to_pfn(page), order);
 }
 
 void put_page(struct page *page)
@@ -191,10 +210,11 @@ void kpage_free(void *address, unsigned order)
 
 void free_boot_range(u64 start_pfn, u64 end_pfn)
 {
+	unsigned node;
 	u64 pfn;
 
-	if (!buddy.free[0].next)
-		buddy_init(&buddy);
+	for (node = 0; node < NR_NODES && !buddy[node].free[0].next; node++)
+		buddy_init(&buddy[node], node);
 	for (pfn = start_pfn; pfn < end_pfn; pfn++) {
 		if (!page_test_clear(pfn_to_page(pfn), PG_reserved))
 			continue; /* the firmware's map named it twice */

@@ -3,6 +3,7 @@
  *
  * Above the low watermark an allocation just succeeds. Below it the background reclaimer is woken;
  * below min only threads that free memory themselves (PF_MEMALLOC) get frames, others reclaim first.
+ * The watermarks are of the whole machine; of several nodes (mm/node.h) this CPU's is asked first.
  */
 #pragma once
 
@@ -26,7 +27,12 @@ extern u64 mem_boot_pages;  /* RAM in the firmware's map */
 
 /* 2^order frames, reference count 1, or NULL. GFP_KERNEL: may sleep, no spinlock held. */
 struct page *alloc_pages(unsigned order, u32 gfp);
-/* Back to the allocator at once: reference count must be 0 or 1 and nothing may map it. */
+/*
+ * The same, of that node only. Never sleeps or reclaims: NULL when the node has none, or when all
+ * nodes together have less than what makes others reclaim or end a process, with some to spare.
+ */
+struct page *alloc_pages_node(unsigned node, unsigned order, u32 gfp);
+/* Back to the allocator of its node at once: reference count must be 0 or 1 and nothing may map it. */
 void free_pages(struct page *page, unsigned order);
 
 /* Drop a reference; the last one frees the page (and takes it off its LRU list). */
@@ -37,6 +43,7 @@ void *kpage_alloc(unsigned order);
 void kpage_free(void *address, unsigned order);
 
 u64 nr_free_pages(void);
+u64 nr_free_pages_node(unsigned node);
 /* Free blocks of at least that order. */
 u64 nr_free_blocks(unsigned order);
 /*

@@ -1,10 +1,12 @@
 /* sys_mm.c - the system calls on memory and memory objects: checks, then mmap.c and object.c. */
+#include "arch/paging.h"
 #include "arch/uaccess.h"
 #include "kernel/file.h"
 #include "kernel/ipc.h"
 #include "kernel/syscall.h"
 #include "mm/migrate.h"
 #include "mm/mm.h"
+#include "mm/node.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
 
@@ -88,27 +90,42 @@ s64 sys_madvise(u64 addr, u64 len, u64 advice)
 	return -EINVAL;
 }
 
-static struct page *any_frame(struct page *page, void *arg)
-{
-	(void)page;
-	(void)arg;
-	return alloc_pages(0, GFP_NOWAIT);
-}
-
 s64 sys_move_range(u64 addr, u64 len, u64 node, u64 result_addr)
 {
 	struct migrate_result result = {0};
-	int err;
+	int err = migrate_range(current->mm, addr, addr + ALIGN_UP(len, PAGE_SIZE), node, &result);
 
-	if (node != MOVE_ANY_NODE)
-		return -ENODEV;
-	err = migrate_range(current->mm, addr, addr + ALIGN_UP(len, PAGE_SIZE), any_frame, NULL,
-			    &result);
 	if (err)
 		return err;
 	return copy_to_user(result_addr, &(struct move_result){result.moved, result.failed,
 							       result.passes},
 			    sizeof(struct move_result));
+}
+
+static u8 page_node(struct mm *mm, u64 va)
+{
+	pte_t *pte, value;
+
+	spin_guard(&mm->ptl);
+	pte = pte_lookup(mm->pml4, va);
+	value = pte ? pte_read(pte) : 0;
+	return value & PTE_P ? (u8)pfn_to_node(pte_pfn(value)) : NODE_ABSENT;
+}
+
+s64 sys_page_node(u64 addr, u64 buf, u64 pages)
+{
+	u64 i;
+	u8 node;
+
+	if (!IS_ALIGNED(addr, PAGE_SIZE) || addr >= USER_END ||
+	    pages > (USER_END - addr) / PAGE_SIZE)
+		return -EINVAL;
+	for (i = 0; i < pages && !thread_killed(current); i++) {
+		node = page_node(current->mm, addr + i * PAGE_SIZE);
+		if (copy_to_user(buf + i, &node, 1))
+			return -EFAULT;
+	}
+	return 0;
 }
 
 s64 sys_brk(u64 brk)

@@ -37,13 +37,17 @@ typedef int32_t abi_s32;
 #define SYS_object_resize   0x1012 /* (object handle, bytes) -> 0; pages past the end are dropped */
 #define SYS_object_size     0x1013 /* (object handle) -> bytes */
 #define SYS_move_range      0x1014 /* (address, bytes, node or MOVE_ANY_NODE, struct move_result *) -> 0 */
+#define SYS_page_node       0x1015 /* (address, u8 *, pages) -> 0; each page's node or NODE_ABSENT */
 #define SYS_info            0x1020 /* (enum info_kind, buffer, bytes) -> bytes written */
 #define SYS_control         0x1021 /* (enum control_op, argument, bytes) -> 0; privileged tasks */
 
 #define SYS_tlbprobe        0x1030 /* (experiment, address of a page to use) -> enum probe_answer */
 
+#define NR_NODES 4 /* memory nodes at most; struct info_system says how many there are */
+
 /* Moves the caller's own pages in a range; those that cannot be moved stay, and are counted. */
-#define MOVE_ANY_NODE (~0ULL) /* other frames, wherever they are */
+#define MOVE_ANY_NODE (~0ULL) /* other frames, wherever they are; a node: what is not there yet */
+#define NODE_ABSENT   0xff    /* no page there now, or it is on the move */
 
 struct move_result {
 	abi_u64 moved, failed; /* pages */
@@ -181,6 +185,7 @@ struct info_system {
 	abi_u64 pagetable_pages;
 	abi_u64 other_pages; /* the kernel's own, and what is pinned */
 	abi_u64 watermark_min, watermark_low, watermark_high; /* pages */
+	abi_u64 nr_nodes, node_free_pages[NR_NODES];
 	abi_u32 batch_capacity; /* PFNs in one tlbflush_unmap_batch */
 	abi_u32 interactive;    /* 1: a person is at the console */
 	char tlb_policy[16];

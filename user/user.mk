@@ -24,10 +24,11 @@ USER_SRC_churn := user/workloads/churn.c
 USER_SRC_hog := user/workloads/hog.c
 USER_SRC_movers := user/workloads/movers.c
 USER_SRC_fragment := user/workloads/fragment.c
+USER_SRC_pingpong := user/workloads/pingpong.c
 USER_SRC_badptr := user/workloads/badptr.c
 USER_SRC_tlbprobe := user/workloads/tlbprobe.c
 
-USER_WORKLOADS := lru-read lru-write churn movers fragment hog badptr
+USER_WORKLOADS := lru-read lru-write churn movers fragment pingpong hog badptr
 USER_PROGRAMS := fs monitor tlbprobe $(USER_WORKLOADS)
 
 build/user/obj/%.o: user/%.c user/user.mk

@@ -1,4 +1,4 @@
-// sources: mm/buddy.c tests/host/shim.c
+// sources: mm/buddy.c mm/node.c tests/host/shim.c
 /* The buddy system against the simplest model there is: an array that says which frame is taken. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static int start(void **state)
 	memset(taken, 0, sizeof(taken));
 	nr_held = 0;
 	nr_taken = 0;
-	buddy_init(&buddy);
+	buddy_init(&buddy, 0);
 	return 0;
 }
 

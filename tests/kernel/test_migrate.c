@@ -23,17 +23,10 @@
 static struct migrate_result result;
 static struct thread *beside; /* the one that stores or reads */
 
-static struct page *any_frame(struct page *page, void *arg)
-{
-	(void)page;
-	(void)arg;
-	return alloc_pages(0, GFP_NOWAIT);
-}
-
 static void move(u64 at, u64 pages)
 {
 	result = (struct migrate_result){0};
-	KT_EXPECT(migrate_range(space, at, at + pages * PAGE_SIZE, any_frame, NULL, &result) == 0);
+	KT_EXPECT(migrate_range(space, at, at + pages * PAGE_SIZE, MOVE_ANY_NODE, &result) == 0);
 }
 
 static void move_one_beside(void *addr)
@@ -302,7 +295,7 @@ static void move_often(void *addr)
 	u32 i;
 
 	for (i = 0; i < 20; i++)
-		if (migrate_range(space, (u64)addr, (u64)addr + MANY * PAGE_SIZE, any_frame, NULL, &mine))
+		if (migrate_range(space, (u64)addr, (u64)addr + MANY * PAGE_SIZE, MOVE_ANY_NODE, &mine))
 			atomic_inc(&wrong);
 	end_beside();
 }

@@ -44,6 +44,11 @@ def test_others():
     check("hog", "--mib", 8)
 
 
+def test_what_only_gather_can():
+    result = program("pingpong")
+    assert result.returncode == 3 and "only Gather" in result.stderr
+
+
 @pytest.mark.parametrize("test, signal", [("read-kernel", 11), ("stale", 11), ("readonly", 11)])
 def test_bad_pointers(test, signal):
     assert program("badptr", test).returncode == -signal

@@ -60,6 +60,12 @@ static inline int gather_move_range(void *start, size_t bytes, uint64_t node,
 	return (int)syscall(SYS_move_range, start, bytes, node, result);
 }
 
+/* One byte for each page: its node, or NODE_ABSENT. */
+static inline int gather_page_node(const void *start, uint8_t *nodes, size_t pages)
+{
+	return (int)syscall(SYS_page_node, start, nodes, pages);
+}
+
 static inline long gather_info(enum info_kind kind, void *buffer, size_t bytes)
 {
 	return syscall(SYS_info, kind, buffer, bytes);

@@ -102,6 +102,12 @@ static void print_memory(const struct info_system *sys)
 	print_pages("RAM", sys->mem_boot_pages);
 	print_pages("managed", sys->mem_total_pages);
 	print_pages("free", sys->mem_free_pages);
+	for (unsigned int node = 0; sys->nr_nodes > 1 && node < sys->nr_nodes; node++) {
+		char label[16];
+
+		snprintf(label, sizeof(label), "  on node %u", node);
+		print_pages(label, sys->node_free_pages[node]);
+	}
 	print_pages("file, active", sys->active_file);
 	print_pages("file, inactive", sys->inactive_file);
 	print_pages("anonymous, active", sys->active_anon);

@@ -139,6 +139,31 @@ static int unknown_syscall(void)
 	return wrong;
 }
 
+/* The page has to be there: a move of nothing would find out nothing. */
+static int nodes_bad_arguments(void)
+{
+	static const uint64_t no_nodes[] = { NR_NODES, 255, 1ULL << 32, MOVE_ANY_NODE - 1 };
+	uint8_t node, *page = one_page(PROT_READ | PROT_WRITE);
+	struct info_system info;
+	struct move_result moved;
+	int wrong = 0;
+
+	*page = 1;
+	if (gather_info(INFO_SYSTEM, &info, sizeof(info)) < 0)
+		return 1;
+	for (unsigned int i = 0; i < sizeof(no_nodes) / sizeof(no_nodes[0]); i++)
+		wrong += expect("move_range", gather_move_range(page, 4096, no_nodes[i], &moved),
+				ENODEV);
+	wrong += expect("move_range", gather_move_range(page, 4096, info.nr_nodes, &moved), ENODEV);
+	wrong += expect("move_range", gather_move_range(page, 4096, 0, (void *)KERNEL_TEXT), EFAULT);
+	wrong += expect("move_range", gather_move_range(page + 1, 4096, 0, &moved), EINVAL);
+	wrong += expect("page_node", gather_page_node(page, (void *)KERNEL_TEXT, 1), EFAULT);
+	wrong += expect("page_node", gather_page_node(page + 1, &node, 1), EINVAL);
+	wrong += expect("page_node", gather_page_node((void *)KERNEL_TEXT, &node, 1), EINVAL);
+	wrong += expect("page_node", gather_page_node(page, &node, SIZE_MAX), EINVAL);
+	return wrong;
+}
+
 /* Gather only: Linux has none of these calls. */
 static int native_bad_arguments(void)
 {
@@ -152,6 +177,7 @@ static int native_bad_arguments(void)
 	wrong += expect("object_create", gather_object_create(4711, 0, 4096), EBADF);
 	wrong += expect("info", gather_info(INFO_SYSTEM, (void *)KERNEL_TEXT,
 					    sizeof(struct info_system)), EFAULT);
+	wrong += nodes_bad_arguments();
 	return wrong;
 }
 
