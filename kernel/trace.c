@@ -10,6 +10,7 @@
 #include "kernel/perturb.h"
 #include "kernel/thread.h"
 #include "mm/page_alloc.h"
+#include "mm/tlbsan.h"
 
 #define RING_ORDER 4
 
@@ -84,11 +85,16 @@ void trace_init(void)
 {
 	char value[8];
 
-	if (cmdline_get("trace", value, sizeof(value)) == -ENOENT)
+	if (cmdline_get("trace", value, sizeof(value)) == -ENOENT) {
+		if (tlbsan_on && trace_set(true)) /* its reports end with what came before */
+			pr_warn("trace: no memory for the rings\n");
+		return;
+	}
+	if (!strcmp(value, "off"))
 		return;
 	to_port = !strcmp(value, "port");
 	if (!to_port && strcmp(value, "on")) {
-		pr_warn("trace=%s is unknown: on and port are\n", value);
+		pr_warn("trace=%s is unknown: on, off and port are\n", value);
 		return;
 	}
 	if (to_port && !debugcon_present()) {
