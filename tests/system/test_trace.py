@@ -153,17 +153,21 @@ def test_without_the_port_it_says_so_and_uses_the_rings(run):
 
 
 def test_a_word_it_does_not_know(run):
-    assert run("poweroff", "trace=everything").lines("trace=everyth is unknown: on and port are")
+    assert run("poweroff", "trace=everything").lines("trace=everyth is unknown: on, off and port are")
 
 
-def test_off_unless_asked_for(run, tmp_path):
-    vm = run("run churn --rounds 1; trace dump; poweroff", extra=port(tmp_path / "bin"))
+def test_off_when_asked_for(run, tmp_path):
+    vm = run("run churn --rounds 1; trace dump; poweroff", "trace=off", extra=port(tmp_path / "bin"))
     assert vm.lines("no events: `trace on` records them") and not lines(vm.console)
     assert (tmp_path / "bin").read_bytes() == b""
 
 
+def test_the_sanitizer_records(run):
+    assert len(lines(run("run churn --rounds 1; trace dump; poweroff").console)) == 64
+
+
 def test_the_monitor_records_and_shows(boot):
-    vm = boot("interactive=1 run=ps")
+    vm = boot("trace=off interactive=1 run=ps")
     vm.expect(r"^gather> ")
     assert "no events" in vm.command("trace dump")
     vm.command("trace on")
