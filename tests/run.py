@@ -17,6 +17,8 @@ HOST = ROOT / "build/host"
 MODEL = [["build/model/model"], ["setarch", "-R", "build/model/threads"],
          [sys.executable, "tests/model/mutants.py"]]
 REPORT = ROOT / "build/test/pytest.xml"
+# Files of tests side by side: most machines run their CPUs in turn, on one core of the host.
+JOBS = os.environ.get("JOBS") or min(2, os.cpu_count() or 1)
 HOST_TIMEOUT = 300  # seconds, for one program: only there to end a loop
 
 
@@ -68,7 +70,7 @@ def run_pytest(arguments):
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     REPORT.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={REPORT}",
-               "-q", "--durations=5", *(arguments or [])]
+               "-q", "--durations=5", f"-n{JOBS}", "--dist=loadfile", *(arguments or [])]
     if not any(Path(a.split("::")[0]).exists() for a in arguments if not a.startswith("-")):
         command += ["tests/tools", "tests/system"]
     status = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL).returncode

@@ -46,7 +46,7 @@ def session(tmp_path_factory):
     (directory / "script").write_text(SCRIPT)
     option = ["-fw_cfg", "name=opt/gather/cmdline,string="
               "tlb=batch32 run=run+lru-read+--lockstep+--mib+100;poweroff"]
-    env = dict(os.environ, GDB_ARGS="")
+    env = dict(os.environ, GDB_ARGS="", GDB_CONSOLE=str(directory / "console"))
     with (directory / "script").open() as script:
         run = subprocess.run(["tools/gdb/start", str(free_port()),
                               *qemu_command(option, 8, 64, None, ISO, [])], cwd=ROOT, env=env,

@@ -62,13 +62,13 @@ def free_port():
         return s.getsockname()[1]
 
 
-def test_gdb_stops_where_the_fault_is_found():
+def test_gdb_stops_where_the_fault_is_found(tmp_path):
     """Before the kernel says anything, in the function that found it, in the same run."""
     status, console = tool("replay", 3, "expect_cpus=9")
     assert status == 1
     _, session = tool("replay", 3, "expect_cpus=9", typed="info line\nkill\nquit\n", GDB="1",
-                      GDB_PORT=str(free_port()))
+                      GDB_PORT=str(free_port()), GDB_CONSOLE=str(tmp_path / "console"))
     assert "in smp_boot_aps ()" in session, session
-    seen = (ROOT / "build/gdb-console.log").read_text(errors="replace").replace("\r", "")
+    seen = (tmp_path / "console").read_text(errors="replace").replace("\r", "")
     assert "CPUs online" in seen and "KERNEL PANIC" not in seen
     assert console.replace("\r", "").startswith(seen)
