@@ -112,6 +112,8 @@ unsigned try_to_unmap_flush(void)
 
 	if (!batch || !batch->flush_required)
 		return 0;
+	ASSERT(page_refs(pfn_to_page(virt_to_phys(batch) >> PAGE_SHIFT)) == 1,
+	       "%s flushes from a page that has been freed", current->name);
 	flush_tlb_cpus(batch->cpumask, batch->reason);
 	count_vm_event(batch_flushes);
 	freed = batch->nr_pages;
