@@ -91,17 +91,32 @@ void pmd_set_table(pte_t *pmd, void *table)
 	atomic_inc(&nr_table_pages);
 }
 
-pte_t *pte_next(u64 *pml4, u64 *va, u64 end)
+/* What a missing table would cover is passed over in one step. */
+static pte_t *next_entry(u64 *pml4, u64 *va, u64 end, unsigned lowest)
 {
 	while (*va < end) {
-		pte_t *pte = pte_lookup(pml4, *va);
+		unsigned level = lowest;
+		u64 *table, span;
 
-		if (pte && pte_read(pte))
-			return pte;
-		*va += pte ? PAGE_SIZE : PMD_PAGE_SIZE - *va % PMD_PAGE_SIZE; /* a whole table */
+		while (!(table = walk_to_level(pml4, *va, level, false)))
+			level++;
+		if (level == lowest && pte_read(&table[table_index(*va, level)]))
+			return &table[table_index(*va, level)];
+		span = PAGE_SIZE << (9 * level);
+		*va = ALIGN_DOWN(*va, span) + span;
 	}
 	*va = end;
 	return NULL;
+}
+
+pte_t *pte_next(u64 *pml4, u64 *va, u64 end)
+{
+	return next_entry(pml4, va, end, 0);
+}
+
+pte_t *pmd_next(u64 *pml4, u64 *va, u64 end)
+{
+	return next_entry(pml4, va, end, 1);
 }
 
 u64 *pml4_create(void)

@@ -95,6 +95,8 @@ pte_t *pte_next(u64 *pml4, u64 *va, u64 end);
 /* The PD entry for va: a table, a 2 MiB page, or empty; NULL as for PTEs. */
 pte_t *pmd_lookup(u64 *pml4, u64 va);
 pte_t *pmd_alloc(u64 *pml4, u64 va);
+/* As pte_next: the first PD entry in use, a table or a 2 MiB page. */
+pte_t *pmd_next(u64 *pml4, u64 *va, u64 end);
 /* A PD entry of user addresses becomes this table (as from kpage_alloc). */
 void pmd_set_table(pte_t *pmd, void *table);
 

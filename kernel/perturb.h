@@ -31,6 +31,7 @@
 	X(cr3_loaded)   /* load_mm: CR3 loaded, still in the old mask too */                       \
 	X(lazy_cleared) /* switch_mm: no longer lazy, generation not compared yet */               \
 	X(pte_clear)    /* try_to_unmap: a PTE is about to be cleared, its lock is held */         \
+	X(migrate_unmapped) /* a batch has migration entries, and is not flushed yet */            \
 	X(migrate_copied)   /* a batch is copied, and not mapped again yet */                      \
 	X(migrate_remapped) /* it is, and the old frames are not freed yet */                      \
 	X(trace_write)  /* a record is half written */                                              \

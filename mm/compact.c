@@ -24,10 +24,11 @@ static bool enabled, wanted;
 
 /* ---- The free scanner ------------------------------------------------------------------------- */
 
-/* Blocks that are free as a whole are what we are here for: they stay. */
+/* Blocks that are free as a whole are what we are here for: they stay. So does the others' reserve. */
 static void take_free_frames(struct compact_control *cc, u64 enough)
 {
-	while (cc->nr_free < enough && cc->free_block > cc->migrate_block + 1) {
+	while (cc->nr_free < enough && cc->free_block > cc->migrate_block + 1 &&
+	       nr_free_pages() >= watermarks.min + BLOCK_PAGES) {
 		cc->free_block--;
 		cc->nr_free += isolate_free_frames(cc->free_block * BLOCK_PAGES,
 						   (cc->free_block + 1) * BLOCK_PAGES, COMPACT_ORDER,
@@ -57,11 +58,6 @@ static struct page *next_free_frame(struct page *page, void *arg)
 
 /* ---- The migrate scanner ---------------------------------------------------------------------- */
 
-static bool is_movable(const struct page *page)
-{
-	return page_test(page, PG_lru) || (page_test(page, PG_unevictable) && page->object);
-}
-
 /* Movable pages and free frames only, and not only the latter: emptying it makes a block. */
 static bool is_worthwhile(u64 block)
 {
@@ -74,7 +70,7 @@ static bool is_worthwhile(u64 block)
 			pfn += 1ul << MIN(READ_ONCE(page->order), COMPACT_ORDER);
 			continue;
 		}
-		if (!page_refs(page) || !is_movable(page))
+		if (!page_test(page, PG_lru))
 			return false; /* somebody's who cannot be told, or in limbo */
 		movable++;
 		pfn++;
@@ -87,19 +83,11 @@ static u64 isolate_block(u64 block, struct list_head *pages)
 	u64 pfn, n = 0;
 
 	for (pfn = block * BLOCK_PAGES; pfn < (block + 1) * BLOCK_PAGES; pfn++)
-		if (is_movable(pfn_to_page(pfn)) && isolate_movable_page(pfn_to_page(pfn))) {
+		if (lru_isolate_page(pfn_to_page(pfn))) {
 			list_add_tail(&pfn_to_page(pfn)->lru, pages);
 			n++;
 		}
 	return n;
-}
-
-static void put_all_back(struct list_head *pages)
-{
-	struct page *page;
-
-	while ((page = list_pop(pages, struct page, lru)))
-		putback_movable_page(page);
 }
 
 static void empty_block(struct compact_control *cc)
@@ -110,7 +98,7 @@ static void empty_block(struct compact_control *cc)
 
 	take_free_frames(cc, n);
 	if (cc->nr_free < n)
-		put_all_back(&pages); /* half a block helps nobody */
+		lru_putback(&pages); /* half a block helps nobody */
 	else if (n)
 		migrate_pages(&pages, next_free_frame, cc, &result);
 }

@@ -131,12 +131,11 @@ static void zap_block(struct mm *mm, pte_t *pmd, u64 base)
 
 static void for_each_block(struct mm *mm, u64 start, u64 end, bool zap)
 {
-	u64 base;
+	u64 base = ALIGN_DOWN(start, PMD_PAGE_SIZE);
+	pte_t *pmd;
 
-	for (base = ALIGN_DOWN(start, PMD_PAGE_SIZE); base < end; base += PMD_PAGE_SIZE) {
-		pte_t *pmd = pmd_lookup(mm->pml4, base);
-
-		if (!pmd || !pte_is_huge(pte_read(pmd)))
+	for (; (pmd = pmd_next(mm->pml4, &base, end)); base += PMD_PAGE_SIZE) {
+		if (!pte_is_huge(pte_read(pmd)))
 			continue;
 		if (zap && base >= start && base + PMD_PAGE_SIZE <= end)
 			zap_block(mm, pmd, base);

@@ -18,6 +18,8 @@ void lru_init(void)
 
 static enum lru_list list_of(const struct page *page)
 {
+	if (page_test(page, PG_unevictable))
+		return LRU_UNEVICTABLE;
 	return (page_test(page, PG_anon) ? LRU_INACTIVE_ANON : LRU_INACTIVE_FILE) +
 	       (page_test(page, PG_active) ? 1 : 0);
 }
@@ -26,7 +28,7 @@ void lru_add_page(struct page *page)
 {
 	enum lru_list list;
 
-	if (page_test(page, PG_unevictable | PG_reserved))
+	if (page_test(page, PG_reserved))
 		return;
 	spin_guard(&lru_lock);
 	if (page_test_set(page, PG_lru))
@@ -54,7 +56,7 @@ bool lru_del_page(struct page *page)
 	return true;
 }
 
-bool get_page_unless_zero(struct page *page)
+static bool get_page_unless_zero(struct page *page)
 {
 	u32 refs;
 
@@ -62,6 +64,17 @@ bool get_page_unless_zero(struct page *page)
 		refs = page_refs(page);
 	while (refs && !cmpxchg_bool(&page->refcount, refs, refs + 1));
 	return refs;
+}
+
+bool lru_isolate_page(struct page *page)
+{
+	if (!page_test(page, PG_lru))
+		return false;
+	spin_guard(&lru_lock);
+	if (!page_test(page, PG_lru) || !get_page_unless_zero(page))
+		return false;
+	unlink_page(page);
+	return true;
 }
 
 unsigned lru_isolate(enum lru_list from, unsigned max, struct list_head *to)

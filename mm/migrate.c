@@ -83,23 +83,6 @@ struct migration {
 	void *arg;
 };
 
-bool isolate_movable_page(struct page *page)
-{
-	if (!get_page_unless_zero(page))
-		return false;
-	if (page_test(page, PG_unevictable) ? !page_test_set(page, PG_isolated) : lru_del_page(page))
-		return true;
-	put_page(page);
-	return false;
-}
-
-void putback_movable_page(struct page *page)
-{
-	page_clear(page, PG_isolated);
-	lru_add_page(page);
-	put_page(page);
-}
-
 /* Nobody but the cache, the mappings and we refer to it; with no object it has lost its place. */
 static bool can_move(const struct page *page)
 {
@@ -206,7 +189,8 @@ static u64 release_all(struct migration *m)
 		now = list_pop(&m->to, struct page, lru);
 		unlock_page(old); /* wakes who waits in a fault */
 		unlock_page(now);
-		putback_movable_page(now);
+		lru_add_page(now);
+		put_page(now);
 		page_clear(old, PG_anon); /* not earlier: fork looks at it through migration entries */
 		put_page(old);
 		this_cpu_add64(stat.tlb[TLB_MIGRATE].freed, 1);
@@ -217,6 +201,7 @@ static u64 release_all(struct migration *m)
 
 static u64 migrate_batch(struct migration *m)
 {
+	SYNC_POINT(migrate_unmapped);
 	if (m->policy->order == FLUSH_FIRST)
 		(void)try_to_unmap_flush();
 	else if (m->policy->order == FLUSH_DIRTY_FIRST)
@@ -271,10 +256,9 @@ void migrate_pages(struct list_head *pages, migrate_target_fn *target, void *arg
 		while ((page = list_pop(&m.again, struct page, lru)))
 			list_add_tail(&page->lru, pages);
 	}
-	while ((page = list_pop(pages, struct page, lru))) {
-		putback_movable_page(page);
+	list_for_each(page, pages, lru)
 		failed++;
-	}
+	lru_putback(pages);
 	count_vm_events(pgmigrate_success, moved);
 	count_vm_events(pgmigrate_fail, failed);
 	count_vm_events(migrate_passes, pass);
@@ -304,7 +288,7 @@ static unsigned isolate_range(struct mm *mm, u64 *va, u64 end, u64 node, struct 
 	for (; n < MIGRATE_BATCH && (pte = pte_next(mm->pml4, va, end)); *va += PAGE_SIZE) {
 		value = pte_read(pte); /* present: its mapping's reference is there as long as the ptl is ours */
 		if ((value & PTE_P) && pfn_to_node(pte_pfn(value)) != node &&
-		    isolate_movable_page(pfn_to_page(pte_pfn(value)))) {
+		    lru_isolate_page(pfn_to_page(pte_pfn(value)))) {
 			list_add_tail(&pfn_to_page(pte_pfn(value))->lru, pages);
 			n++;
 		}
@@ -323,8 +307,8 @@ int migrate_range(struct mm *mm, u64 start, u64 end, u64 node, struct migrate_re
 	mutex_lock(&mm->mmap_lock);
 	huge_split_range(mm, start, end);
 	mutex_unlock(&mm->mmap_lock);
-	while (start < end && !thread_killed(current))
-		if (isolate_range(mm, &start, end, node, &pages))
+	while (!thread_killed(current) && pmd_next(mm->pml4, &start, end))
+		if (isolate_range(mm, &start, MIN(end, start + PMD_PAGE_SIZE * 16), node, &pages))
 			migrate_pages(&pages, frame_on_node, &node, result);
 	return 0;
 }

@@ -51,15 +51,7 @@ const char *migrate_policy_name(void);
 void migrate_init(void);
 
 /*
- * Take a page for migration: a reference, and off its LRU list. false: it is not one that can be
- * moved (free, the kernel's own, a boot module's). Context: something keeps the page from being freed
- * meanwhile, or it does not matter which page it becomes. Any context where LRU pages may be moved.
- */
-bool isolate_movable_page(struct page *page);
-/* Undo that: back to its LRU list, the reference dropped. Context: no spinlock held. */
-void putback_movable_page(struct page *page);
-/*
- * Move isolated pages (linked by lru). The list is empty afterwards: all are moved, or back on their LRU
+ * Move isolated pages (lru_isolate_page, linked by lru). The list is empty afterwards: all are moved, or back on their LRU
  * lists. Context: may sleep, no page lock held, the thread's batch empty.
  */
 void migrate_pages(struct list_head *pages, migrate_target_fn *target, void *arg,

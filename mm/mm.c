@@ -94,7 +94,7 @@ static bool share_pte(struct vm_area *child, struct mm *parent, u64 va, pte_t *f
 		pte_set(from, pte & ~PTE_W);
 		pte_set(to, pte & ~PTE_W);
 		child->mm->rss_pages++;
-		return false;
+		return pte & PTE_W; /* it may not be flushed yet: then we do */
 	}
 	/* Hardware may change it at any time: an AND keeps A and D. */
 	pte = atomic_fetch_and(from, ~PTE_W);

@@ -63,7 +63,7 @@ void zap_range(struct mm *mm, u64 start, u64 end)
 	u64 va = start;
 
 	huge_zap_range(mm, start, end);
-	while (va < end) {
+	while (pmd_next(mm->pml4, &va, end)) {
 		gather.nr = 0;
 		gather.start = gather.end = va;
 		spin_lock(&mm->ptl);
@@ -313,7 +313,7 @@ u64 mm_brk(struct mm *mm, u64 brk)
 	return now;
 }
 
-/* The next area at or above addr: its bounds, after locking it. false: there is none. */
+/* The next area at or above addr: locked, and what of it can be populated. false: there is none. */
 static bool lock_next_vma(struct mm *mm, u64 *addr, u64 *end)
 {
 	struct vm_area *vma;
@@ -322,8 +322,8 @@ static bool lock_next_vma(struct mm *mm, u64 *addr, u64 *end)
 	list_for_each(vma, &mm->vmas, node)
 		if (vma->end > *addr) {
 			vma->flags |= VMA_LOCKED;
-			*addr = vma->start;
-			*end = vma->flags & VMA_PROT ? vma->end : vma->start;
+			*addr = vma->flags & VMA_PROT ? vma->start : vma->end;
+			*end = vma->end;
 			return true;
 		}
 	return false;
@@ -331,15 +331,13 @@ static bool lock_next_vma(struct mm *mm, u64 *addr, u64 *end)
 
 int mm_lock_all(struct mm *mm, bool now, bool future)
 {
-	u64 addr = 0, end;
+	u64 addr, end = 0;
 	int err = 0;
 
 	mutex_lock(&mm->mmap_lock);
 	mm->lock_future = future;
 	mutex_unlock(&mm->mmap_lock);
-	while (now && !err && lock_next_vma(mm, &addr, &end)) {
+	for (addr = 0; now && !err && lock_next_vma(mm, &addr, &end); addr = end)
 		err = mm_populate(mm, addr, end);
-		addr = MAX(end, addr + PAGE_SIZE);
-	}
 	return err;
 }

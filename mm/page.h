@@ -28,7 +28,6 @@ enum page_flag {
 	PG_slab = 1u << 10,
 	PG_limbo = 1u << 11, /* owned by a flush batch */
 	PG_waiters = 1u << 12, /* somebody sleeps for the page lock */
-	PG_isolated = 1u << 14, /* of no LRU list, and taken for migration */
 	PG_io = 1u << 13, /* locked by a thread that waits for the pager */
 };
 

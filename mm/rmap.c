@@ -86,7 +86,8 @@ static bool unmap_one(struct page *page, struct vm_area *vma, u64 va, pte_t *pte
 	tlbsan_check_dirty(page, old);
 	result->cpus |= load_acquire(&mm->cpumask);
 	result->ptes++;
-	mm->rss_pages -= !result->migrate;
+	if (!result->migrate) /* not even -= 0: fork may be counting a child's, unlocked */
+		mm->rss_pages--;
 	page_remove_rmap(page);
 	TRACE(unmap, va, pte_pfn(old));
 	put_page(page); /* the mapping's; the caller's own keeps the page */

@@ -71,13 +71,14 @@ static void flags_choose_the_list(void **state)
 	assert_int_equal(host_locks_held, 0);
 }
 
-static void unevictable_pages_stay_off(void **state)
+static void unevictable_pages_have_a_list_and_reserved_ones_none(void **state)
 {
 	(void)state;
 	add(0, 1, PG_unevictable);
 	add(1, 2, PG_reserved);
 	assert_int_equal(lru_nr(LRU_INACTIVE_FILE), 0);
-	assert_false(page_test(&mem_map[0], PG_lru));
+	assert_int_equal(lru_nr(LRU_UNEVICTABLE), 1);
+	assert_false(page_test(&mem_map[1], PG_lru));
 }
 
 static void adding_twice_counts_once(void **state)
@@ -185,7 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(flags_choose_the_list, start),
-		cmocka_unit_test_setup(unevictable_pages_stay_off, start),
+		cmocka_unit_test_setup(unevictable_pages_have_a_list_and_reserved_ones_none, start),
 		cmocka_unit_test_setup(adding_twice_counts_once, start),
 		cmocka_unit_test_setup(the_oldest_are_taken_first, start),
 		cmocka_unit_test_setup(pages_without_references_are_left, start),

@@ -11,6 +11,7 @@
 #include "kernel/thread.h"
 #include "mm/compact.h"
 #include "mm/huge.h"
+#include "mm/lru.h"
 #include "mm/page_alloc.h"
 #include "tests/kernel/beside.h"
 #include "tests/kernel/ktest.h"
@@ -205,5 +206,54 @@ KTEST(compaction_makes_blocks_and_loses_nothing)
 		bad += get_user(&value, at + i * PAGE_SIZE) || value != (u32)i;
 	KT_EXPECT(bad == 0, "%lu of %lu pages are wrong", bad, pages / 2);
 	give_memory_back(&held);
+	end_space();
+}
+
+/* What compaction sets aside is not free to others: when there is little, it takes nothing. */
+KTEST(compaction_leaves_the_reserve)
+{
+	u64 at, i, before, until, lowest = ~0ul;
+
+	begin_space();
+	at = (u64)mm_map(space, 0, nr_free_pages() * PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, NULL,
+			 0, NULL, false);
+	for (i = 0; nr_free_pages() > watermarks.min + 8; i++)
+		KT_EXPECT(put_user_u32(at + i * PAGE_SIZE, 1) == 0);
+	for (; nr_free_pages() < watermarks.min + 128; i -= i / 128) /* here and there */
+		KT_EXPECT(mm_discard(space, at + (i - 1) * PAGE_SIZE, PAGE_SIZE) == 0);
+	before = nr_free_pages();
+	wake_kcompactd();
+	for (until = clock_ns() + 10 * NSEC_PER_MSEC; clock_ns() < until; stay_awake())
+		lowest = MIN(lowest, nr_free_pages());
+	KT_EXPECT(lowest + 16 >= before, "it took %lu of %lu pages", before - lowest, before);
+	end_space();
+}
+
+/* Frames change hands while a scanner looks at them: it must take no reference on what is no LRU page. */
+static void isolate_beside(void *page)
+{
+	for (; READ_ONCE(phase) == 0; cpu_relax())
+		if (lru_isolate_page(page))
+			atomic_inc(&wrong);
+	end_beside();
+}
+
+KTEST(a_scanner_leaves_the_kernels_frames_alone)
+{
+	void *frame = kpage_alloc(0);
+	u32 i;
+
+	if (cpus_online() < 2)
+		return;
+	begin_space();
+	start_on(other_cpu(0), isolate_beside, (u64)pfn_to_page(virt_to_phys(frame) >> PAGE_SHIFT), NULL);
+	for (i = 0; i < 5000; i++) {
+		kpage_free(frame, 0);
+		frame = kpage_alloc(0);
+	}
+	WRITE_ONCE(phase, 1);
+	KT_WAIT_FOR(READ_ONCE(ended) == 1);
+	KT_EXPECT(wrong == 0);
+	kpage_free(frame, 0);
 	end_space();
 }

@@ -12,6 +12,7 @@
 #include "kernel/perturb.h"
 #include "kernel/sched.h"
 #include "kernel/thread.h"
+#include "mm/lru.h"
 #include "mm/migrate.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
@@ -152,7 +153,8 @@ KTEST(a_written_page_of_a_file_is_dirty_after_a_move)
 	at = (u64)mm_map(space, 0, PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE | VMA_SHARED, object,
 			 0, NULL, false);
 	KT_EXPECT(put_user_u32(at, 7) == 0);
-	page_set(page, PG_unevictable); /* no LRU page, so that reclaim leaves it alone */
+	page_set(page, PG_unevictable); /* reclaim leaves it alone */
+	lru_add_page(page);
 	put_page(page);
 	move(at, 1);
 	KT_EXPECT(result.moved == 1 && read_u32(at) == 7);
@@ -287,8 +289,6 @@ KTEST(a_page_unmapped_during_a_move_is_gone)
 	end_space();
 }
 
-/* ---- Two movers ------------------------------------------------------------------------------------ */
-
 static void move_often(void *addr)
 {
 	struct migrate_result mine = {0};
@@ -299,6 +299,62 @@ static void move_often(void *addr)
 			atomic_inc(&wrong);
 	end_beside();
 }
+
+/*
+ * Between unmap and flush the store of a CPU with an old entry reaches the frame without a fault. When
+ * fork has returned it must not be the child's any more.
+ */
+KTEST(a_store_after_a_fork_during_a_move_is_not_the_childs)
+{
+	struct mm *child;
+	u64 at;
+
+	if (cpus_online() < 3)
+		return;
+	at = begin_with_page();
+	child = mm_create(false);
+	start_on(other_cpu(1), store_two, at, space);
+	KT_WAIT_FOR(READ_ONCE(phase) == 1);
+	hold_mover(at, SYNC_migrate_unmapped);
+	KT_EXPECT(mm_fork(child, space) == 0);
+	WRITE_ONCE(phase, 2);
+	KT_WAIT_FOR(READ_ONCE(ended) == 1 || waits_in_fault(beside));
+	let_mover_go(SYNC_migrate_unmapped, 2);
+	mm_switch_current(child);
+	KT_EXPECT(read_u32(at) == 1, "the child has %u", read_u32(at));
+	mm_switch_current(space);
+	KT_EXPECT(read_u32(at) == 2 && wrong == 0, "the parent has %u", read_u32(at));
+	mm_put(child);
+	end_space();
+}
+
+/* Its children come and go while pages they share are moved: every count must be right at their end. */
+KTEST(forks_beside_a_mover_keep_count)
+{
+	struct mm *child;
+	u64 at;
+	u32 i;
+
+	if (cpus_online() < 2)
+		return;
+	begin_space();
+	at = (u64)mm_map(space, 0, MANY * PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, NULL, 0,
+			 NULL, false);
+	for (i = 0; i < MANY; i++)
+		KT_EXPECT(put_user_u32(at + i * PAGE_SIZE, i) == 0);
+	start_on(other_cpu(0), move_often, at, space);
+	while (READ_ONCE(ended) < 1) {
+		child = mm_create(false);
+		KT_EXPECT(mm_fork(child, space) == 0);
+		mm_put(child);
+	}
+	for (i = 0; i < MANY; i++)
+		KT_EXPECT(read_u32(at + i * PAGE_SIZE) == i);
+	KT_EXPECT(wrong == 0);
+	end_space();
+}
+
+/* ---- Two movers ------------------------------------------------------------------------------------ */
 
 KTEST(two_movers_of_one_range_get_through)
 {

@@ -14,6 +14,7 @@
 #include "kernel/thread.h"
 #include "mm/mm.h"
 #include "mm/page_alloc.h"
+#include "mm/tlb.h"
 #include "mm/vmalloc.h"
 
 #define MARK_A 0xaaaa
@@ -212,8 +213,8 @@ static const struct {
 /* On one CPU, which nobody else can use meanwhile. */
 static s64 run_with(struct probe *p, u64 experiment)
 {
-	pte_t saved = pte_read(p->pte);
 	u64 flags = local_irq_save();
+	pte_t saved = pte_get_and_clear(p->pte); /* no D is set in it from here on */
 	enum probe_answer answer;
 
 	*p->a = MARK_A;
@@ -240,19 +241,26 @@ static s64 probe_kernel(struct probe *p, u64 experiment)
 	return answer;
 }
 
-/* The caller's page at `addr` lends its place. Under the ptl nobody unmaps it meanwhile. */
+/*
+ * The caller's page at `addr` lends its place. Under the ptl nobody unmaps it meanwhile; under mmap_lock
+ * other threads' faults wait until it is back. What their CPUs saw of the frames is flushed.
+ */
 static s64 probe_user(struct probe *p, u64 experiment, u64 addr)
 {
 	struct mm *mm = current->mm;
+	s64 answer = -EAGAIN;
 
 	p->va = ALIGN_DOWN(addr, PAGE_SIZE);
 	if (addr >= USER_END || put_user_u32(p->va, 0))
 		return -EFAULT;
-	spin_guard(&mm->ptl);
+	mutex_guard(&mm->mmap_lock);
+	spin_lock(&mm->ptl);
 	p->pte = pte_lookup(mm->pml4, p->va);
-	if (!p->pte || !(pte_read(p->pte) & PTE_P))
-		return -EAGAIN; /* reclaimed since */
-	return run_with(p, experiment);
+	if (p->pte && (pte_read(p->pte) & PTE_P)) /* not reclaimed since */
+		answer = run_with(p, experiment);
+	spin_unlock(&mm->ptl);
+	flush_tlb_mm_range(mm, p->va, p->va + PAGE_SIZE, TLB_UNMAP);
+	return answer;
 }
 
 s64 sys_tlbprobe(u64 experiment, u64 addr)
