@@ -228,7 +228,8 @@ struct info_task {
 	X(pgmigrate_success)                                                                       \
 	X(pgmigrate_fail)  /* pages given up after ten passes */                                   \
 	X(migrate_passes)                                                                          \
-	X(migration_waits) /* faults that waited for a page on the move */
+	X(migration_waits) /* faults that waited for a page on the move */                         \
+	X(vmap_purges)     /* of freed kernel addresses; each is one flush */
 
 struct info_vmstat {
 #define X(name) abi_u64 name;
