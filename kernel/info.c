@@ -16,6 +16,7 @@
 #include "mm/reclaim.h"
 #include "mm/slab.h"
 #include "mm/tlb_batch.h"
+#include "mm/vmalloc.h"
 
 static void cpu_brand(char *buf)
 {
@@ -72,6 +73,9 @@ static s64 info_system(u64 buf, u64 size)
 	fill_memory(info);
 	info->batch_capacity = BATCH_TLBFLUSH_SIZE;
 	info->interactive = cmdline_has("interactive");
+	info->lazy_max_pages = READ_ONCE(lazy_max_pages);
+	info->lazy_pages = (u64)READ_ONCE(vmap_lazy_nr);
+	strlcpy(info->purge_policy, purge_policy_name(), sizeof(info->purge_policy));
 	strlcpy(info->tlb_policy, tlb_policy->name, sizeof(info->tlb_policy));
 	cpu_brand(info->cpu_model);
 	strlcpy(info->apic_mode, lapic_mode(), sizeof(info->apic_mode));
@@ -139,7 +143,7 @@ static bool add_task(struct task *task, void *arg)
 
 static s64 info_tasks(u64 buf, u64 size)
 {
-	struct task_list list = {.entries = kpage_alloc(TASKS_ORDER)};
+	struct task_list list = {.entries = vzalloc(PAGE_SIZE << TASKS_ORDER)};
 	s64 bytes;
 
 	if (!list.entries)
@@ -147,7 +151,7 @@ static s64 info_tasks(u64 buf, u64 size)
 	list.max = (u32)(MIN(size, PAGE_SIZE << TASKS_ORDER) / sizeof(struct info_task));
 	for_each_task(add_task, &list);
 	bytes = answer(buf, size, list.entries, list.nr * sizeof(struct info_task));
-	kpage_free(list.entries, TASKS_ORDER);
+	vfree(list.entries);
 	return bytes;
 }
 
@@ -198,7 +202,7 @@ s64 sys_info(u64 kind, u64 buf, u64 size)
 	return -EINVAL;
 }
 
-static s64 control_tlb_policy(u64 arg, u64 size)
+static s64 control_policy(u64 arg, u64 size, int (*set)(const char *name))
 {
 	char name[sizeof(((struct info_system *)0)->tlb_policy)] = "";
 
@@ -206,7 +210,7 @@ static s64 control_tlb_policy(u64 arg, u64 size)
 		return -EINVAL;
 	if (copy_from_user(name, arg, size))
 		return -EFAULT;
-	return tlb_policy_set(name);
+	return set(name);
 }
 
 /* The last word on the counters: what an outside observer's counts are compared with. */
@@ -232,7 +236,12 @@ s64 sys_control(u64 op, u64 arg, u64 size)
 		return -EPERM;
 	switch (op) {
 	case CONTROL_TLB_POLICY:
-		return control_tlb_policy(arg, size);
+		return control_policy(arg, size, tlb_policy_set);
+	case CONTROL_PURGE_POLICY:
+		return control_policy(arg, size, purge_policy_set);
+	case CONTROL_LAZY_MAX:
+		WRITE_ONCE(lazy_max_pages, arg);
+		return 0;
 	case CONTROL_POWEROFF:
 		print_totals();
 		exit_machine(arg ? EXIT_FAIL : EXIT_PASS);
