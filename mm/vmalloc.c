@@ -38,7 +38,7 @@ static bool take_hole(struct vmap_area *area, u64 bytes, u64 align)
 
 struct vmap_area *alloc_vmap_area(u64 bytes, u64 align)
 {
-	struct vmap_area *area = align == PAGE_SIZE ? purge_pool_get(bytes) : NULL;
+	struct vmap_area *area = align == PAGE_SIZE ? vmap_pool_get(bytes) : NULL;
 
 	if (area)
 		return area;
@@ -229,6 +229,7 @@ void vmalloc_init(void)
 	wait_queue_init(&vfree_wait);
 	purge_init();
 	vmap_block_init();
+	vmap_pool_init();
 }
 
 void vmalloc_late_init(void)

@@ -29,6 +29,11 @@ static inline u64 vmap_pages(const struct vmap_area *area)
 	return (area->node.end - area->node.start) >> PAGE_SHIFT;
 }
 
+static inline struct vmap_area *vmap_area_of(struct llist_node *node)
+{
+	return llist_entry(node, struct vmap_area, lazy);
+}
+
 /* Addresses for `bytes`, not mapped; NULL: none, or no memory. May purge. Context: may sleep. */
 struct vmap_area *alloc_vmap_area(u64 bytes, u64 align);
 /* The area that starts at addr, which must be busy. */
@@ -47,9 +52,17 @@ void purge_queue(struct vmap_area *area);
 void purge_if_many(void);
 /* Somebody needs addresses: purge what waits, and take back what pools keep. */
 void purge_vmap_area_lazy(void);
-/* From this CPU's pool, or NULL. */
-struct vmap_area *purge_pool_get(u64 bytes);
 void purge_init(void);
+bool purge_keeps_pools(void);
+/* Flushed, and now its addresses are nobody's. Context: vmap_area_lock held. */
+void free_vmap_area(struct vmap_area *area);
+
+/* vmap_pool.c. Keep a flushed area for this CPU; false: not this one. */
+bool vmap_pool_put(struct vmap_area *area);
+/* One of that size from this CPU's pool, or NULL. */
+struct vmap_area *vmap_pool_get(u64 bytes);
+void vmap_pools_drain(void);
+void vmap_pool_init(void);
 
 void vmap_block_init(void);
 /*

@@ -107,7 +107,7 @@ static void free_blocks(struct llist_node *gone)
 	struct vmap_area *area;
 
 	llist_for_each_safe(node, next, gone) {
-		area = llist_entry(node, struct vmap_area, lazy);
+		area = vmap_area_of(node);
 		kfree(area->block);
 		area->owns_frames = false;
 		area->state = VMAP_LAZY;

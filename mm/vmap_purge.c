@@ -38,7 +38,6 @@
 #include "mm/vmalloc.h"
 #include "mm/vmap.h"
 
-#define POOL_SIZES    16               /* areas of up to so many pages */
 #define LAZY_MAX_UNIT (32 * MIB >> PAGE_SHIFT) /* per fls(CPUs), as Linux */
 
 struct purge_policy {
@@ -60,21 +59,9 @@ bool vmap_frames_held = true;
 
 static struct llist_head lazy[NR_CPUS]; /* the first alone, unless the policy is per CPU */
 
-static const struct lock_class pool_class = {"vmap pool", RANK_VMAP_POOL, false};
-static struct vmap_pool {
-	spinlock_t lock;
-	u64 pages;
-	struct llist_node *areas[POOL_SIZES + 1]; /* by pages */
-} pools[NR_CPUS];
-
 static const struct lock_class purge_class = {"vmap purge", RANK_VMALLOC, false};
 static struct mutex purge_mutex;
 static const struct purge_policy *policy;
-
-static struct vmap_area *area_of(struct llist_node *node)
-{
-	return llist_entry(node, struct vmap_area, lazy);
-}
 
 /* ---- The steps ------------------------------------------------------------------------------------ */
 
@@ -95,7 +82,7 @@ static bool take_lazy(struct purge_list *list, bool sync)
 		vmap_blocks_dirty(&list->start, &list->end);
 	for (cpu = 0; cpu < NR_CPUS; cpu++)
 		llist_for_each_safe(node, next, llist_empty(&lazy[cpu]) ? NULL : llist_del_all(&lazy[cpu])) {
-			widen(list, area_of(node)->node.start, area_of(node)->node.end);
+			widen(list, vmap_area_of(node)->node.start, vmap_area_of(node)->node.end);
 			node->next = list->areas;
 			list->areas = node;
 		}
@@ -105,18 +92,18 @@ static bool take_lazy(struct purge_list *list, bool sync)
 
 static void flush_lazy(const struct purge_list *list)
 {
-	struct llist_node *node, *next;
-
 	flush_tlb_kernel_range(list->start, list->end);
 	count_vm_event(vmap_purges);
 	SYNC_POINT(purge_flushed);
-	llist_for_each_safe(node, next, list->areas)
-		if (area_of(node)->held)
-			vmap_free_held(area_of(node)->node.start, area_of(node)->node.end);
 }
 
-/* Its addresses are nobody's. Context: vmap_area_lock held. */
-static void free_area(struct vmap_area *area)
+static void free_frames(const struct vmap_area *area)
+{
+	if (area->held)
+		vmap_free_held(area->node.start, area->node.end);
+}
+
+void free_vmap_area(struct vmap_area *area)
 {
 	tlbsan_check_range(NULL, area->node.start, area->node.end);
 	TRACE(purge, area->node.start, vmap_pages(area));
@@ -154,8 +141,9 @@ static void free_lazy(const struct purge_list *list, bool (*may_resched)(void))
 
 	spin_guard(&vmap_area_lock);
 	llist_for_each_safe(node, next, list->areas) {
-		pages = vmap_pages(area_of(node)); /* now: afterwards it is gone */
-		free_area(area_of(node));
+		pages = vmap_pages(vmap_area_of(node)); /* now: afterwards it is gone */
+		free_frames(vmap_area_of(node));
+		free_vmap_area(vmap_area_of(node));
 		no_longer_lazy(pages);
 		if (may_resched() && this_cpu_read(need_resched)) {
 			spin_unlock(&vmap_area_lock);
@@ -228,61 +216,6 @@ static void purge_with_mutex(bool sync)
 /* Rounds that have begun, before they take the lists, and rounds that are through. */
 static u64 rounds_begun, rounds_done;
 
-/* Keep it for this CPU; not if there are enough. */
-static bool pool_put(struct vmap_area *area)
-{
-	struct vmap_pool *pool = &pools[smp_cpu_id()];
-	u64 pages = vmap_pages(area);
-
-	if (pages > POOL_SIZES || area->block)
-		return false;
-	spin_guard(&pool->lock);
-	if (pool->pages + pages > READ_ONCE(lazy_max_pages) / cpus_online())
-		return false;
-	tlbsan_check_range(NULL, area->node.start, area->node.end);
-	TRACE(purge, area->node.start, pages);
-	area->state = VMAP_POOL;
-	area->lazy.next = pool->areas[pages];
-	pool->areas[pages] = &area->lazy;
-	pool->pages += pages;
-	return true;
-}
-
-struct vmap_area *purge_pool_get(u64 bytes)
-{
-	struct vmap_pool *pool = &pools[smp_cpu_id()];
-	u64 pages = bytes >> PAGE_SHIFT;
-	struct llist_node *node;
-
-	if (!READ_ONCE(policy)->per_cpu || pages > POOL_SIZES || !READ_ONCE(pool->areas[pages]))
-		return NULL;
-	spin_guard(&pool->lock);
-	node = pool->areas[pages];
-	if (!node)
-		return NULL;
-	pool->areas[pages] = node->next;
-	pool->pages -= pages;
-	area_of(node)->state = VMAP_BUSY;
-	return area_of(node);
-}
-
-static void drain_pool(struct vmap_pool *pool)
-{
-	struct llist_node *node, *next;
-	unsigned pages;
-
-	spin_lock(&vmap_area_lock);
-	spin_lock(&pool->lock);
-	for (pages = 0; pages <= POOL_SIZES; pages++) {
-		llist_for_each_safe(node, next, pool->areas[pages])
-			free_area(area_of(node));
-		pool->areas[pages] = NULL;
-	}
-	pool->pages = 0;
-	spin_unlock(&pool->lock);
-	spin_unlock(&vmap_area_lock);
-}
-
 /* One by one: between any two of them the CPU can be had. */
 static void free_one_by_one(const struct purge_list *list)
 {
@@ -290,10 +223,11 @@ static void free_one_by_one(const struct purge_list *list)
 	u64 pages;
 
 	llist_for_each_safe(node, next, list->areas) {
-		pages = vmap_pages(area_of(node));
-		if (!pool_put(area_of(node))) {
+		pages = vmap_pages(vmap_area_of(node));
+		free_frames(vmap_area_of(node));
+		if (!vmap_pool_put(vmap_area_of(node))) {
 			spin_guard(&vmap_area_lock);
-			free_area(area_of(node));
+			free_vmap_area(vmap_area_of(node));
 		}
 		no_longer_lazy(pages);
 	}
@@ -322,10 +256,10 @@ static void purge_pernode(bool sync)
 /* ---- All of them --------------------------------------------------------------------------------------- */
 
 static const struct purge_policy policies[] = {
+	{"pernode", true, purge_pernode}, /* the default: see docs/14-vmalloc.md for the figures */
 	{"mutex", false, purge_with_mutex},
-	{"spinlock", false, purge_spinlock},
 	{"refcount", false, purge_refcount},
-	{"pernode", true, purge_pernode},
+	{"spinlock", false, purge_spinlock},
 };
 
 void purge_queue(struct vmap_area *area)
@@ -356,12 +290,8 @@ void vm_unmap_aliases(void)
 
 void purge_vmap_area_lazy(void)
 {
-	unsigned cpu;
-
 	READ_ONCE(policy)->purge(true);
-	for (cpu = 0; cpu < NR_CPUS; cpu++)
-		if (READ_ONCE(pools[cpu].pages))
-			drain_pool(&pools[cpu]);
+	vmap_pools_drain();
 }
 
 bool vmap_give_back(void)
@@ -372,6 +302,11 @@ bool vmap_give_back(void)
 	return true;
 }
 
+bool purge_keeps_pools(void)
+{
+	return READ_ONCE(policy)->per_cpu;
+}
+
 u64 vmap_lazy_listed(void)
 {
 	struct llist_node *node;
@@ -380,7 +315,7 @@ u64 vmap_lazy_listed(void)
 
 	for (cpu = 0; cpu < NR_CPUS; cpu++)
 		for (node = READ_ONCE(lazy[cpu].first); node; node = node->next)
-			pages += vmap_pages(area_of(node));
+			pages += vmap_pages(vmap_area_of(node));
 	return pages;
 }
 
@@ -406,11 +341,9 @@ int purge_policy_set(const char *name)
 /* Twice: at boot, and when the number of CPUs is known. */
 void purge_init(void)
 {
-	unsigned nr_cpus = MAX(cpus_online(), 1u), cpu;
+	unsigned nr_cpus = MAX(cpus_online(), 1u);
 	char value[16];
 
-	for (cpu = 0; cpu < NR_CPUS && !scheduler_running; cpu++)
-		spin_init(&pools[cpu].lock, &pool_class);
 	if (!scheduler_running)
 		mutex_init(&purge_mutex, &purge_class);
 	policy = policies;

@@ -1,15 +1,13 @@
 /*
  * test_vmalloc.c - kernel addresses: mapped, freed lazily, purged. Most run under each purge policy
  * that keeps its promises; `purge=NAME` on the command line chooses one, `refcount` too, which does
- * not: there the sanitizer and the checks below say what is wrong with it. The faults caught here
- * are in tests/exhibits.
+ * not (test_purge.c). The faults caught here are in tests/exhibits.
  */
 #include "arch/cpu.h"
 #include "arch/paging.h"
 #include "arch/trap.h"
 #include "drivers/clock.h"
 #include "drivers/lapic.h"
-#include "kernel/cmdline.h"
 #include "kernel/cpu.h"
 #include "kernel/lib.h"
 #include "kernel/perturb.h"
@@ -22,28 +20,6 @@
 #include "tests/kernel/ktest.h"
 
 #define VEC_TEST 0x50
-
-static const char *const policies[] = {"spinlock", "mutex", "pernode"};
-
-/* fn under each policy. Everything is purged before and after, and then nothing may be counted. */
-static void for_each_policy(void (*fn)(void))
-{
-	bool chosen = cmdline_has("purge");
-	const char *before = purge_policy_name();
-	unsigned i;
-
-	for (i = 0; i < (chosen ? 1 : ARRAY_SIZE(policies)); i++) {
-		if (!chosen)
-			KT_EXPECT(purge_policy_set(policies[i]) == 0);
-		vm_unmap_aliases();
-		fn();
-		vm_unmap_aliases();
-		KT_EXPECT(vmap_lazy_nr == 0 && vmap_lazy_listed() == 0,
-			  "purge=%s: %ld lazy pages counted, %lu listed", purge_policy_name(),
-			  vmap_lazy_nr, vmap_lazy_listed());
-	}
-	KT_EXPECT(purge_policy_set(before) == 0);
-}
 
 /* ---- What is mapped ---------------------------------------------------------------------------- */
 
@@ -150,25 +126,6 @@ KTEST(frames_that_wait_for_a_flush_can_be_had)
 	vm_unmap_aliases();
 	lazy_max_pages = max;
 	give_frames(&taken);
-}
-
-/* All but a few addresses, in one area that nothing is mapped in. */
-static struct vmap_area *take_nearly_all(u64 leave)
-{
-	u64 bytes;
-	struct vmap_area *area;
-
-	for (bytes = VMALLOC_END - VMALLOC_BASE - PAGE_SIZE; bytes; bytes -= PAGE_SIZE * 64) {
-		spin_lock(&vmap_area_lock);
-		area = vmap_tree_find_hole(&vmap_areas, bytes, PAGE_SIZE) ? (void *)1 : NULL;
-		spin_unlock(&vmap_area_lock);
-		if (area)
-			break;
-	}
-	area = alloc_vmap_area(bytes - leave, PAGE_SIZE);
-	if (area)
-		area->owns_frames = false;
-	return area;
 }
 
 static void exhaust(void)
@@ -295,87 +252,6 @@ KTEST(vfree_in_an_interrupt)
 	KT_WAIT_FOR(!vmalloc_to_page(a));
 }
 
-/* ---- Purges that meet --------------------------------------------------------------------------- */
-
-static void purge_beside(void *unused)
-{
-	(void)unused;
-	vm_unmap_aliases();
-	end_beside();
-}
-
-static void allocate_beside(void *bytes)
-{
-	struct vmap_area *area = alloc_vmap_area((u64)bytes, PAGE_SIZE);
-
-	if (!area)
-		atomic_inc(&wrong);
-	else
-		free_vmap_area_lazy(area);
-	end_beside();
-}
-
-/*
- * One purge stands with the list taken and nothing flushed. Another, that must be sure, has to wait
- * for it; refcount's finds an empty list and returns. (Exhibit 21.)
- */
-static void meet_unflushed(void)
-{
-	struct page *page = alloc_pages(0, GFP_KERNEL);
-	unsigned first = other_cpu(0);
-
-	ended = 0;
-	vunmap(vmap(&page, 1));
-	pause_at(SYNC_purge_taken, first);
-	start_on(first, purge_beside, 0, NULL);
-	KT_WAIT_FOR(paused_at(SYNC_purge_taken));
-	start_on(other_cpu(1), purge_beside, 0, NULL);
-	sleep_until(clock_ns() + 2 * NSEC_PER_MSEC);
-	KT_EXPECT(READ_ONCE(ended) == 0, "purge=%s: it returned, and nothing is flushed",
-		  purge_policy_name());
-	release(SYNC_purge_taken);
-	KT_WAIT_FOR(READ_ONCE(ended) == 2);
-	free_pages(page, 0);
-}
-
-KTEST(who_must_be_sure_waits_for_another_purge)
-{
-	if (cpus_online() < 4)
-		return;
-	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
-	for_each_policy(meet_unflushed);
-	sched_set_affinity(current, CPUMASK_ALL);
-}
-
-/* The same with all addresses in the list of the first: they are about to come back. (Exhibit 23.) */
-static void meet_hungry(void)
-{
-	struct vmap_area *most = take_nearly_all(0);
-	unsigned first = other_cpu(0);
-
-	wrong = ended = 0;
-	pause_at(SYNC_purge_flushed, first);
-	most->state = VMAP_LAZY;
-	purge_queue(most);
-	start_on(first, purge_beside, 0, NULL);
-	KT_WAIT_FOR(paused_at(SYNC_purge_flushed));
-	start_on(other_cpu(1), allocate_beside, GIB, NULL);
-	sleep_until(clock_ns() + 2 * NSEC_PER_MSEC);
-	release(SYNC_purge_flushed);
-	KT_WAIT_FOR(READ_ONCE(ended) == 2);
-	KT_EXPECT(wrong == 0, "purge=%s: no addresses, and all were about to come back",
-		  purge_policy_name());
-}
-
-KTEST(an_allocation_waits_for_addresses_that_come_back)
-{
-	if (cpus_online() < 4)
-		return;
-	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
-	for_each_policy(meet_hungry);
-	sched_set_affinity(current, CPUMASK_ALL);
-}
-
 /* ---- A page table that two CPUs miss ------------------------------------------------------------- */
 
 static void map_beside(void *at)
@@ -409,4 +285,75 @@ KTEST(two_cpus_enter_one_page_table)
 		  "a table was lost, with what was mapped in it");
 	free_vmap_area_lazy(area);
 	sched_set_affinity(current, CPUMASK_ALL);
+}
+
+/* ---- Blocks of small mappings --------------------------------------------------------------------- */
+
+#define MAPS 20 /* of 16 pages: more than a block */
+
+static void fill_a_block(void)
+{
+	struct page *pages[16];
+	u64 *maps[MAPS], i;
+
+	for (i = 0; i < 16; i++)
+		pages[i] = alloc_pages(0, GFP_KERNEL);
+	for (i = 0; i < MAPS; i++) {
+		maps[i] = vm_map_ram(pages, 16);
+		KT_EXPECT(maps[i] && vmalloc_to_page(&maps[i][15 * 512]) == pages[15]);
+		*maps[i] = i;
+		KT_EXPECT(*maps[0] == i, "two mappings of one page differ");
+	}
+	for (i = 0; i < MAPS; i += 3) { /* the full block's and the other's */
+		vm_unmap_ram(maps[i], 16);
+		KT_EXPECT(!vmalloc_to_page(maps[i]));
+	}
+	vm_unmap_aliases(); /* the sanitizer looks whether all are flushed */
+	for (i = 0; i < MAPS; i++)
+		if (i % 3)
+			vm_unmap_ram(maps[i], 16);
+	vm_unmap_aliases();
+	for (i = 0; i < 16; i++)
+		free_pages(pages[i], 0);
+}
+
+KTEST(unmapping_in_a_full_block_is_flushed)
+{
+	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
+	for_each_policy(fill_a_block);
+	sched_set_affinity(current, CPUMASK_ALL);
+}
+
+static void map_on_cpu(u64 cpu)
+{
+	struct page *page = alloc_pages(0, GFP_KERNEL);
+	u64 *map, *kept[8] = {NULL}, i;
+
+	for (i = 0; i < 300; i++) {
+		map = vm_map_ram(&page, 1);
+		*map = cpu * 1000 + i;
+		if (*(u64 *)phys_to_virt(page_to_phys(page)) != cpu * 1000 + i)
+			atomic_inc(&wrong);
+		if (kept[i % 8])
+			vm_unmap_ram(kept[i % 8], 1);
+		kept[i % 8] = map;
+		if (i % 64 == 0)
+			vm_unmap_aliases();
+	}
+	for (i = 0; i < 8; i++)
+		vm_unmap_ram(kept[i], 1);
+	vm_unmap_aliases();
+	free_pages(page, 0);
+}
+
+static void map_on_all(void)
+{
+	wrong = 0;
+	ktest_on_each_cpu(map_on_cpu);
+	KT_EXPECT(wrong == 0, "purge=%s: %u stores went elsewhere", purge_policy_name(), wrong);
+}
+
+KTEST(all_cpus_map_and_unmap_in_blocks)
+{
+	for_each_policy(map_on_all);
 }

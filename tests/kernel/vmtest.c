@@ -30,6 +30,7 @@ struct run {
 	struct vmtest t;
 	u64 top[MAX_TOP]; /* in descending order */
 	u32 running;
+	u64 end_ns; /* when the last of them ended */
 	bool stop;
 };
 
@@ -48,6 +49,13 @@ static void count(struct vmtest *t, u64 sign)
 		t->flushes += sign * c->flushes;
 	}
 	t->purges += sign * vm_event_sum(VM_vmap_purges);
+}
+
+static void __noreturn end(struct run *run)
+{
+	WRITE_ONCE(run->end_ns, clock_ns());
+	atomic_dec(&run->running);
+	thread_exit();
 }
 
 /* ---- Latency ------------------------------------------------------------------------------------- */
@@ -87,8 +95,7 @@ static void sample(void *arg)
 	run->t.max_ns = run->top[0];
 	run->t.p999_ns = run->top[run->t.samples / 1000];
 	WRITE_ONCE(run->stop, true);
-	atomic_dec(&run->running);
-	thread_exit();
+	end(run);
 }
 
 static void work(void *arg)
@@ -108,8 +115,7 @@ static void work(void *arg)
 		operations++;
 	}
 	(void)atomic_add_fetch(&run->t.operations, operations);
-	atomic_dec(&run->running);
-	thread_exit();
+	end(run);
 }
 
 /* ---- Throughput ---------------------------------------------------------------------------------- */
@@ -206,8 +212,7 @@ static void measure(void *arg)
 		vfree(busy[i]);
 	vfree(busy);
 	(void)atomic_add_fetch(&run->t.operations, run->t.rounds);
-	atomic_dec(&run->running);
-	thread_exit();
+	end(run);
 }
 
 /* ---- Around them --------------------------------------------------------------------------------- */
@@ -248,7 +253,7 @@ static void run_threads(struct run *run)
 		start(run, "sampler", sample, PRIO_SAMPLER, cpu_of(0));
 	while (READ_ONCE(run->running))
 		sleep_until(clock_ns() + PERIOD_NS);
-	run->t.elapsed_ns = clock_ns() - begin;
+	run->t.elapsed_ns = run->end_ns - begin;
 	count(&run->t, 1);
 	run->t.lazy_peak_pages = vmap_lazy_peak;
 }

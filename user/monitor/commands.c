@@ -84,6 +84,8 @@ static const struct command commands[] = {
 	{ "poweroff", "[STATUS]", "ends the run; 0 (default) means all is well", 0, 1,
 	  command_poweroff },
 	{ "ps", "", "lists the tasks", 0, 0, command_ps },
+	{ "purge", "[POLICY [PAGES]]", "shows or sets how freed kernel addresses are purged", 0, 2,
+	  command_purge },
 	{ "reboot", "", "starts the machine again", 0, 0, command_reboot },
 	{ "run", "PROGRAM [ARGUMENT...] [&]", "runs a program from /bin; with & in the background", 1,
 	  MAX_WORDS, command_run },

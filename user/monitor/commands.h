@@ -30,7 +30,8 @@ const char *const *commands_names(void);
 bool command_stat(int argc, char **argv);     /* show.c */
 bool command_mem(int argc, char **argv);
 bool command_ps(int argc, char **argv);
-bool command_tlb(int argc, char **argv);      /* policy.c */
+bool command_tlb(int argc, char **argv);
+bool command_purge(int argc, char **argv);      /* policy.c */
 bool command_trace(int argc, char **argv);    /* trace.c */
 bool command_cat(int argc, char **argv);      /* files.c */
 bool command_ls(int argc, char **argv);

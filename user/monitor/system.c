@@ -50,10 +50,9 @@ bool system_trace(struct trace_record *records, size_t bytes, size_t *count)
 	return got >= 0 || refused("the event trace");
 }
 
-bool system_set_policy(const char *name)
+bool system_set_policy(enum control_op op, const char *name)
 {
-	return gather_control(CONTROL_TLB_POLICY, (uintptr_t)name, strlen(name)) == 0 ||
-	       refused("the TLB policy");
+	return gather_control(op, (uintptr_t)name, strlen(name)) == 0 || refused("that policy");
 }
 
 bool system_control(enum control_op op, uint64_t argument, const char *what)

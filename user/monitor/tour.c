@@ -120,7 +120,7 @@ static bool measure(const struct tour_setup *setup, struct tour_figures *f)
 	struct tlb_counters tlb_before, tlb_after;
 
 	printf("\ntlb=%s: %s\n", f->policy->name, f->policy->meaning);
-	if (!system_set_policy(f->policy->name) ||
+	if (!system_set_policy(CONTROL_TLB_POLICY, f->policy->name) ||
 	    !system_control(CONTROL_DROP_CACHES, 0, "to drop caches") ||
 	    !sample_at_rest(&before) || !system_vmstat(&vm_before))
 		return false;
@@ -178,5 +178,5 @@ bool command_tour(int argc, char **argv)
 	print_machine(&sys);
 	print_plan(&setup);
 	ok = measure_all(&setup);
-	return system_set_policy(sys.tlb_policy) && ok;
+	return system_set_policy(CONTROL_TLB_POLICY, sys.tlb_policy) && ok;
 }
