@@ -65,6 +65,34 @@ KTEST(who_must_be_sure_waits_for_another_purge)
 	sched_set_affinity(current, CPUMASK_ALL);
 }
 
+/* The same, but the other has something that was queued after the first took its list. */
+static void meet_too_late(void)
+{
+	struct page *page = alloc_pages(0, GFP_KERNEL);
+	unsigned first = other_cpu(0);
+
+	ended = 0;
+	vunmap(vmap(&page, 1));
+	pause_at(SYNC_purge_taken, first);
+	start_on(first, purge_beside, 0, NULL);
+	KT_WAIT_FOR(paused_at(SYNC_purge_taken));
+	vunmap(vmap(&page, 1));
+	start_on(other_cpu(1), purge_beside, 0, NULL); /* the sanitizer looks when it returns */
+	sleep_until(clock_ns() + 2 * NSEC_PER_MSEC);
+	release(SYNC_purge_taken);
+	KT_WAIT_FOR(READ_ONCE(ended) == 2);
+	free_pages(page, 0);
+}
+
+KTEST(a_purge_that_began_before_does_not_count)
+{
+	if (cpus_online() < 4)
+		return;
+	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
+	for_each_policy(meet_too_late);
+	sched_set_affinity(current, CPUMASK_ALL);
+}
+
 /* The same with all addresses in the list of the first: they are about to come back. (Exhibit 23.) */
 static void meet_hungry(void)
 {
@@ -115,7 +143,7 @@ static void free_in_bursts(void *unused)
 
 	(void)unused;
 	for (burst = 0; burst < BURSTS; burst++) {
-		sleep_until(clock_ns() + 40 * NSEC_PER_USEC);
+		sleep_until(clock_ns() + 10 * NSEC_PER_USEC);
 		for (i = 0; i < 30; i++)
 			vfree(vmalloc(PAGE_SIZE));
 	}
@@ -124,20 +152,28 @@ static void free_in_bursts(void *unused)
 	thread_exit();
 }
 
+static void start_freeing(unsigned cpu, void (*fn)(void *), u8 prio)
+{
+	struct thread *t = thread_create("freeing", fn, NULL, prio, NULL, NULL);
+
+	sched_set_affinity(t, CPU_BIT(cpu));
+	thread_start(t);
+}
+
+/* The bursts begin when the other has just flushed. */
 static void starve(void)
 {
-	unsigned cpu = other_cpu(0), i;
-	struct thread *t;
+	unsigned cpu = other_cpu(0);
 	u64 max = lazy_max_pages;
 
 	lazy_max_pages = LIMIT;
 	vmap_lazy_peak = phase = ended = 0;
-	for (i = 0; i < 2; i++) {
-		t = thread_create("freeing", i ? free_in_bursts : free_a_little, NULL,
-				  i ? PRIO_KTHREAD - 1 : PRIO_USER, NULL, NULL);
-		sched_set_affinity(t, CPU_BIT(cpu));
-		thread_start(t);
-	}
+	if (cpus_online() > 1)
+		pause_at(SYNC_purge_flushed, cpu);
+	start_freeing(cpu, free_a_little, PRIO_USER);
+	KT_WAIT_FOR(cpus_online() == 1 || paused_at(SYNC_purge_flushed));
+	start_freeing(cpu, free_in_bursts, PRIO_KTHREAD - 1);
+	release(SYNC_purge_flushed);
 	KT_WAIT_FOR(READ_ONCE(ended) == 2);
 	lazy_max_pages = max;
 	KT_EXPECT(vmap_lazy_peak < 3 * LIMIT, "purge=%s: %lu pages wait where %u may",
@@ -146,5 +182,7 @@ static void starve(void)
 
 KTEST(a_purger_catches_up_with_those_who_free)
 {
+	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
 	for_each_policy(starve);
+	sched_set_affinity(current, CPUMASK_ALL);
 }
