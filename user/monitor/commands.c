@@ -97,7 +97,7 @@ static const struct command commands[] = {
 	{ "trace", "on|off|dump [EVENTS]", "records events; shows the last of them, 64 by default", 1,
 	  2, command_trace },
 	{ "wait", "", "waits for the programs in the background", 0, 0, command_wait },
-	{ "tour", "[MiB]", "measures all four policies on a file of that size", 0, 1,
+	{ "tour", "[MiB]", "measures all policies, of reclaim on a file of that size", 0, 1,
 	  command_tour },
 };
 

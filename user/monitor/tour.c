@@ -151,6 +151,7 @@ static bool measure_all(const struct tour_setup *setup)
 	tour_print_table(setup, figures);
 	for (unsigned int i = 0; i < NR_POLICIES; i++)
 		ok &= tour_check(setup, &figures[i]);
+	ok &= tour_purge(setup->cpus);
 	puts(ok ? "tour: all checks passed" : "tour: FAILED");
 	return ok;
 }

@@ -30,7 +30,8 @@ static const struct {
 #undef X
 };
 
-static bool measure(unsigned int i, const char *policy, uint64_t rounds, uint32_t threads)
+static bool measure(unsigned int i, const char *policy, uint64_t rounds, uint32_t threads,
+		    bool print)
 {
 	struct vmtest t = { .kind = cases[i].kind, .threads = threads, .rounds = rounds };
 
@@ -39,6 +40,8 @@ static bool measure(unsigned int i, const char *policy, uint64_t rounds, uint32_
 		fprintf(stderr, PROGRAM ": purge=%s: %s\n", policy, strerror(errno));
 		return false;
 	}
+	if (!print)
+		return true;
 	printf("RESULT exp=vmalloc case=%s policy=%s cpus=%u threads=%u operations=%llu failed=%llu "
 	       "ns_per_op=%llu purges=%llu icr=%llu targets=%llu lazy_peak_pages=%llu\n",
 	       cases[i].name, policy, cpus_usable(), threads, (ull)t.operations, (ull)t.failed,
@@ -60,8 +63,10 @@ int main(int argc, char **argv)
 		rounds = args_number(PROGRAM, "operations", argv[1], 1, 1 << 24);
 	if (argc > 2)
 		threads = args_number(PROGRAM, "threads", argv[2], 1, 256);
-	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		ok &= measure(i, policies[0], rounds, (uint32_t)threads, false); /* makes page tables */
 		for (unsigned int p = 0; p < 4; p++)
-			ok &= measure(i, policies[p], rounds, (uint32_t)threads);
+			ok &= measure(i, policies[p], rounds, (uint32_t)threads, true);
+	}
 	return ok ? EXIT_VERIFIED : EXIT_BAD_DATA;
 }
