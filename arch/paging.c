@@ -2,6 +2,7 @@
 #include "arch/paging.h"
 #include "boot/bootinfo.h"
 #include "kernel/lib.h"
+#include "kernel/perturb.h"
 #include "mm/page_alloc.h"
 
 #define PTE_TABLE (PTE_P | PTE_W | PTE_U) /* rights are decided by the last level */
@@ -31,6 +32,15 @@ static u64 *table_of(u64 entry)
 	return phys_to_virt(entry & PTE_ADDR);
 }
 
+/* Kernel addresses: another CPU may have entered a table meanwhile, and mapped pages in it. */
+static void enter_table(u64 *entry, u64 phys)
+{
+	if (cmpxchg_bool(entry, 0ul, phys | PTE_TABLE))
+		atomic_inc(&nr_table_pages);
+	else
+		kpage_free(phys_to_virt(phys), 0);
+}
+
 /* The table of `level` that covers va, or NULL: missing, or no memory to allocate it. */
 static u64 *walk_to_level(u64 *pml4, u64 va, unsigned level, bool alloc)
 {
@@ -45,8 +55,8 @@ static u64 *walk_to_level(u64 *pml4, u64 va, unsigned level, bool alloc)
 
 			if (!phys)
 				return NULL;
-			store_release(entry, phys | PTE_TABLE);
-			atomic_inc(&nr_table_pages);
+			SYNC_POINT(table_missing);
+			enter_table(entry, phys);
 		}
 		if (pte_is_huge(READ_ONCE(*entry))) {
 			ASSERT(!alloc, "%lx lies in a large page", va);

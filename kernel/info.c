@@ -18,6 +18,7 @@
 #include "mm/reclaim.h"
 #include "mm/slab.h"
 #include "mm/tlb_batch.h"
+#include "mm/vmalloc.h"
 
 static void cpu_brand(char *buf)
 {
@@ -79,6 +80,9 @@ static s64 info_system(u64 buf, u64 size)
 	fill_memory(info);
 	info->batch_capacity = BATCH_TLBFLUSH_SIZE;
 	info->interactive = cmdline_has("interactive");
+	info->lazy_max_pages = READ_ONCE(lazy_max_pages);
+	info->lazy_pages = (u64)READ_ONCE(vmap_lazy_nr);
+	strlcpy(info->purge_policy, purge_policy_name(), sizeof(info->purge_policy));
 	strlcpy(info->tlb_policy, tlb_policy->name, sizeof(info->tlb_policy));
 	strlcpy(info->migrate_policy, migrate_policy_name(), sizeof(info->migrate_policy));
 	cpu_brand(info->cpu_model);
@@ -147,7 +151,7 @@ static bool add_task(struct task *task, void *arg)
 
 static s64 info_tasks(u64 buf, u64 size)
 {
-	struct task_list list = {.entries = kpage_alloc(TASKS_ORDER)};
+	struct task_list list = {.entries = vzalloc(PAGE_SIZE << TASKS_ORDER)};
 	s64 bytes;
 
 	if (!list.entries)
@@ -155,7 +159,7 @@ static s64 info_tasks(u64 buf, u64 size)
 	list.max = (u32)(MIN(size, PAGE_SIZE << TASKS_ORDER) / sizeof(struct info_task));
 	for_each_task(add_task, &list);
 	bytes = answer(buf, size, list.entries, list.nr * sizeof(struct info_task));
-	kpage_free(list.entries, TASKS_ORDER);
+	vfree(list.entries);
 	return bytes;
 }
 
@@ -244,6 +248,11 @@ s64 sys_control(u64 op, u64 arg, u64 size)
 		return control_policy(tlb_policy_set, arg, size);
 	case CONTROL_MIGRATE_POLICY:
 		return control_policy(migrate_policy_set, arg, size);
+	case CONTROL_PURGE_POLICY:
+		return control_policy(purge_policy_set, arg, size);
+	case CONTROL_LAZY_MAX:
+		WRITE_ONCE(lazy_max_pages, arg);
+		return 0;
 	case CONTROL_POWEROFF:
 		print_totals();
 		exit_machine(arg ? EXIT_FAIL : EXIT_PASS);

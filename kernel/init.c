@@ -26,6 +26,7 @@
 #include "mm/reclaim.h"
 #include "mm/tlb.h"
 #include "mm/tlb_batch.h"
+#include "mm/vmalloc.h"
 
 #define FILE_SERVER   "fs" /* boot modules, by the names that iso/grub.cfg gives them */
 #define ARCHIVE       "initrd.tar"
@@ -183,6 +184,7 @@ static void init_thread(void *arg)
 	(void)arg;
 	reclaim_init();
 	compact_init();
+	vmalloc_late_init();
 	oom_init();
 	if (cmdline_has("ktest"))
 		exit_machine(ktest_run_all() ? EXIT_FAIL : EXIT_PASS);

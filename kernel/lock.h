@@ -23,7 +23,7 @@
 enum lock_rank {
 	/* mutexes */
 	RANK_MMAP = 1,       /* an address space's VMAs */
-	RANK_VMALLOC,        /* kernel address areas */
+	RANK_VMALLOC,        /* one purge of kernel addresses at a time */
 	RANK_COMPACT,        /* one compaction at a time */
 	RANK_DIRECT_RECLAIM, /* one direct reclaimer at a time */
 	RANK_OOM,            /* choosing whom to end */
@@ -36,6 +36,8 @@ enum lock_rank {
 	RANK_PTL,        /* an address space's page-table entries */
 	RANK_PAGE_HASH,  /* a stripe of the page cache's hash */
 	RANK_LRU,        /* the LRU lists */
+	RANK_VMAP_AREA,  /* the tree of kernel addresses; a CPU's blocks */
+	RANK_VMAP_POOL,  /* a CPU's flushed areas */
 	RANK_SLAB,       /* a kmalloc size class */
 	RANK_FRAMES,     /* the buddy allocator */
 	/* spinlocks, interrupts off */

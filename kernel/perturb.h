@@ -34,6 +34,9 @@
 	X(migrate_unmapped) /* a batch has migration entries, and is not flushed yet */            \
 	X(migrate_copied)   /* a batch is copied, and not mapped again yet */                      \
 	X(migrate_remapped) /* it is, and the old frames are not freed yet */                      \
+	X(purge_taken)   /* a purge has its list, and has not flushed yet */                        \
+	X(purge_flushed) /* it has, and no area is free yet */                                      \
+	X(table_missing) /* a page table is not there, a new one not entered yet */                 \
 	X(trace_write)  /* a record is half written */                                              \
 	X(trace_read)   /* a record is half read */                                                 \
 	X(user_flushed) /* flushed, its generation not recorded yet */                             \

@@ -5,7 +5,7 @@
  * Linux's calls have Linux's numbers and meaning (section 2 of the manual); ours are described in
  * abi.h. Context of all: the calling thread, interrupts on, may sleep. In order: kernel/file.c,
  * mm/sys_mm.c, fork.c and exec.c, sys_task.c, futex.c; ours: ipc_user.c, handle.c, sys_mm.c, info.c,
- * tests/kernel/tlbprobe.c
+ * tests/kernel/tlbprobe.c, tests/kernel/vmtest.c
  */
 #pragma once
 
@@ -71,7 +71,8 @@ struct trap_frame;
 	X(SYS_page_node, 3, page_node)                                                             \
 	X(SYS_info, 3, info)                                                                       \
 	X(SYS_control, 3, control)                                                                 \
-	X(SYS_tlbprobe, 2, tlbprobe)
+	X(SYS_tlbprobe, 2, tlbprobe)                                                               \
+	X(SYS_vmtest, 1, vmtest)
 
 #define SYSCALL_ARGS_0 void
 #define SYSCALL_ARGS_1 u64

@@ -14,6 +14,7 @@
 #include "mm/reclaim.h"
 #include "mm/tlb_batch.h"
 #include "mm/tlbsan.h"
+#include "mm/vmalloc.h"
 
 struct page *mem_map;
 u64 max_pfn, mem_total_pages, mem_boot_pages;
@@ -127,7 +128,8 @@ static u64 reserve_for(u32 gfp)
 /* Reclaim until frames come free. false: nothing left to reclaim and nobody left to end. */
 static bool make_room(unsigned order)
 {
-	return !(current->flags & PF_MEMALLOC) && (try_to_free_pages(order) || out_of_memory());
+	return !(current->flags & PF_MEMALLOC) && (try_to_free_pages(order) || vmap_give_back() ||
+						    out_of_memory());
 }
 
 /* Enough frames, but not in one piece. */

@@ -114,6 +114,7 @@ void kfree(void *ptr)
 	page = pfn_to_page(virt_to_phys(ptr) >> PAGE_SHIFT);
 	ASSERT(page_test(page, PG_slab), "kfree of %p, which kzalloc did not return", ptr);
 	class = &classes[page->order];
+	memset(object, (u8)PAGE_POISON, OBJECT_SIZE(page->order)); /* who still reads it shall notice */
 	spin_lock(&class->lock);
 	if (!page->hash_next)
 		list_add(&page->lru, &class->partial);

@@ -28,6 +28,8 @@ struct stale_entry {
 	u64 index;
 	cpumask_t cpus; /* that may hold it, full flushes since seq not counted */
 	u64 gen;        /* if a batch gathered it: the generation that goes with it; else 0 */
+	u64 queued;     /* kernel addresses: since then a purge must flush it; 0: not queued yet */
+	bool trusted;   /* its frame may be another's already */
 	bool writes;    /* W and D were set: a CPU can write the frame without a walk */
 	u32 next_pfn, next_va, next_page;
 	u64 callers[NR_CALLERS];
@@ -170,8 +172,9 @@ static void note_callers(struct stale_entry *e)
 	strlcpy(e->thread, current->name, sizeof(e->thread));
 }
 
-void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, bool gathered)
+void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, enum pte_gone how)
 {
+	bool gathered = how == PTE_GATHERED;
 	cpumask_t cpus_in_mask;
 	u64 flags;
 	u32 index;
@@ -192,6 +195,7 @@ void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, bool gathered)
 		*e = (struct stale_entry){.pfn = pte_pfn(old), .va = ALIGN_DOWN(va, PAGE_SIZE),
 					  .seq = ++seq, .mm = mm, .cpus = cpus_in_mask,
 					  .gen = gathered ? mm->tlb_gen : 0,
+					  .trusted = how == PTE_TRUSTED,
 					  .writes = (old & PTE_W) && (old & PTE_D)};
 		if (mm && !page_test(pfn_to_page(e->pfn), PG_anon)) {
 			e->object = pfn_to_page(e->pfn)->object;
@@ -305,7 +309,7 @@ void __tlbsan_check_free(struct page *page)
 
 	for (i = *pfn_chain(pfn); i; i = next) {
 		next = pool[i].next_pfn;
-		if (pool[i].pfn != pfn)
+		if (pool[i].pfn != pfn || pool[i].trusted)
 			continue;
 		if (holders(&pool[i]))
 			report(&pool[i], "rule 1: a frame is freed that a CPU may still translate to");
@@ -321,7 +325,7 @@ void __tlbsan_check_copy(struct page *page, const char *what)
 	u32 i;
 
 	for (i = *pfn_chain(pfn); i; i = pool[i].next_pfn)
-		if (pool[i].pfn == pfn && pool[i].writes && holders(&pool[i])) {
+		if (pool[i].pfn == pfn && pool[i].writes && !pool[i].trusted && holders(&pool[i])) {
 			snprintf(rule, sizeof(rule), "rule 2: %s starts while a CPU may write the frame",
 				 what);
 			report(&pool[i], rule);
@@ -370,7 +374,8 @@ void __tlbsan_check_map(struct mm *mm, u64 va, struct page *page)
 static void check_rights(const struct stale_entry *e, struct mm *mm, u64 start, u64 end)
 {
 	if (e->mm == mm && e->va >= start && e->va < end && holders(e))
-		report(e, "rule 4: a call returns while a CPU has more rights than the page tables");
+		report(e, mm ? "rule 4: a call returns while a CPU has more rights than the page tables"
+			     : "rule 10: kernel addresses are free again while a CPU may translate them");
 }
 
 /* By address if the range is short, by entry if it is long. */
@@ -386,6 +391,45 @@ void __tlbsan_check_range(struct mm *mm, u64 start, u64 end)
 	else
 		for (i = 1; i < pool_used; i++)
 			check_rights(&pool[i], mm, start, end);
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+u64 tlbsan_now(void)
+{
+	return READ_ONCE(seq);
+}
+
+/* Entries made after `mark` are of the addresses' next owner. */
+static void note_queued(struct stale_entry *e, u64 start, u64 end, u64 mark)
+{
+	if (e->cpus && !e->mm && e->va >= start && e->va < end && e->seq <= mark && !e->queued)
+		e->queued = seq;
+}
+
+void __tlbsan_vmap_queued(u64 start, u64 end, u64 mark)
+{
+	u64 flags = spin_lock_irqsave(&lock), va;
+	u32 i;
+
+	seq++;
+	if ((end - start) >> PAGE_SHIFT < pool_used)
+		for (va = start; va < end; va += PAGE_SIZE)
+			for (i = *va_chain(NULL, va); i; i = pool[i].next_va)
+				note_queued(&pool[i], start, end, mark);
+	else
+		for (i = 1; i < pool_used; i++)
+			note_queued(&pool[i], start, end, mark);
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+void __tlbsan_check_aliases(u64 mark)
+{
+	u64 flags = spin_lock_irqsave(&lock);
+	u32 i;
+
+	for (i = 1; i < pool_used; i++)
+		if (!pool[i].mm && pool[i].queued && pool[i].queued <= mark && holders(&pool[i]))
+			report(&pool[i], "rule 10: a purge returns while a CPU may translate what was queued before");
 	spin_unlock_irqrestore(&lock, flags);
 }
 

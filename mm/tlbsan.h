@@ -18,6 +18,8 @@
  *           skipped as lazy has flushed before it runs user code again; a CPU that catches up by
  *           INVLPG has no older change left
  *   rule 9  D was set when a PTE was cleared: the page is marked dirty
+ *   rule 10 kernel addresses (mm/vmalloc.h): none is given out again, and no call that promises to have
+ *           flushed them returns, while a CPU may translate it
  *   rule 11 kernel (global) entries: only INVLPG or a CR4.PGE toggle takes them out
  *
  * Rules 7 (the batch) and 8 (IPIs) are assertions in tlb_batch.c and tlb.c.
@@ -37,11 +39,14 @@ struct page;
 #ifdef GATHER_RELEASE /* tlbsan.c is left out */
 #define tlbsan_on     false
 #define tlbsan_init() ((void)0)
+#define tlbsan_now()  0ul
 #else
 extern bool tlbsan_on;
 
 /* Reads tlbsan= and takes the shadow's memory. Boot only, after page_alloc_ready. */
 void tlbsan_init(void);
+/* The number of the last event. */
+u64 tlbsan_now(void);
 #endif
 
 #define TLBSAN_HOOK(call)                                                                          \
@@ -53,9 +58,17 @@ void tlbsan_init(void);
 /* ---- What happens to translations. Any context. -------------------------------------------------- */
 
 /* A PTE (its old value) of mm was cleared or restricted, after the fact; mm NULL: the kernel's. */
-#define tlbsan_pte_gone(mm, va, old)      TLBSAN_HOOK(__tlbsan_pte_gone(mm, va, old, false))
+#define tlbsan_pte_gone(mm, va, old)      TLBSAN_HOOK(__tlbsan_pte_gone(mm, va, old, PTE_GONE))
 /* The same for a batch: the generation has been bumped already. */
-#define tlbsan_pte_gathered(mm, va, old)  TLBSAN_HOOK(__tlbsan_pte_gone(mm, va, old, true))
+#define tlbsan_pte_gathered(mm, va, old)  TLBSAN_HOOK(__tlbsan_pte_gone(mm, va, old, PTE_GATHERED))
+/*
+ * A kernel mapping. Unless its frame is held until the flush, nobody is trusted but the owner, not to
+ * use what he has freed: rules 1 and 2 are not asked, rule 10 is.
+ */
+#define tlbsan_vmap_gone(va, old, held)                                                            \
+	TLBSAN_HOOK(__tlbsan_pte_gone(NULL, va, old, (held) ? PTE_GONE : PTE_TRUSTED))
+/* What was unmapped in the range before tlbsan_now() gave `mark` is queued: others must flush it. */
+#define tlbsan_vmap_queued(start, end, mark) TLBSAN_HOOK(__tlbsan_vmap_queued(start, end, mark))
 /* This CPU is about to drop all its non-global entries. */
 #define tlbsan_flushed_user(cpu)          TLBSAN_HOOK(__tlbsan_flushed_user(cpu))
 /* This CPU is about to drop everything. */
@@ -74,11 +87,17 @@ void tlbsan_init(void);
 #define tlbsan_check_map(mm, va, page)    TLBSAN_HOOK(__tlbsan_check_map(mm, va, page))
 #define tlbsan_check_range(mm, start, end) \
 	TLBSAN_HOOK(__tlbsan_check_range(mm, start, end))
+/* All that was queued up to `mark` is flushed. */
+#define tlbsan_check_aliases(mark)        TLBSAN_HOOK(__tlbsan_check_aliases(mark))
 #define tlbsan_check_fork(parent)         TLBSAN_HOOK(__tlbsan_check_fork(parent))
 #define tlbsan_check_cpu(cpu)             TLBSAN_HOOK(__tlbsan_check_cpu(cpu))
 #define tlbsan_check_dirty(page, old)     TLBSAN_HOOK(__tlbsan_check_dirty(page, old))
 
-void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, bool gathered);
+enum pte_gone { PTE_GONE, PTE_GATHERED, PTE_TRUSTED };
+
+void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, enum pte_gone how);
+void __tlbsan_vmap_queued(u64 start, u64 end, u64 mark);
+void __tlbsan_check_aliases(u64 mark);
 void __tlbsan_flushed_user(struct cpu *cpu);
 /* CR3 has been loaded with another since the last flush: clear prev's mask bit and forget prev. */
 void __tlbsan_leave_mm(struct cpu *cpu, struct mm *prev);

@@ -42,6 +42,7 @@ typedef int32_t abi_s32;
 #define SYS_control         0x1021 /* (enum control_op, argument, bytes) -> 0; privileged tasks */
 
 #define SYS_tlbprobe        0x1030 /* (experiment, address of a page to use) -> enum probe_answer */
+#define SYS_vmtest          0x1031 /* (struct vmtest *) -> 0; privileged tasks */
 
 #define NR_NODES 4 /* memory nodes at most; struct info_system says how many there are */
 
@@ -88,6 +89,42 @@ enum probe_answer {
 	X(global_invlpg, 1, "a global page, with INVLPG", PROBE_NEW, PROBE_NEW, PROBE_NEW)         \
 	X(global_pge_toggle, 1, "a global page, with CR4.PGE off and on", PROBE_NEW, PROBE_NEW,    \
 	  PROBE_NEW)
+
+/* ---- Experiments with vmalloc (tests/kernel/vmtest.c) ------------------------------------------ */
+
+/* Linux's lib/test_vmalloc.c has the cases, with these names and `_test`. */
+#define VMTEST_CASES(X)                                                                            \
+	X(fix_size_alloc)           /* 3 pages */                                                  \
+	X(full_fit_alloc)           /* 1 page, which fits into a hole among many areas */          \
+	X(long_busy_list_alloc)     /* 100 pages and 1 page behind many areas */                   \
+	X(random_size_alloc)        /* 1 to 100 pages */                                           \
+	X(fix_align_alloc)          /* 5 pages at 32 KiB */                                        \
+	X(random_size_align_alloc)  /* 1 to 10 pages at up to 4 MiB */                             \
+	X(align_shift_alloc)        /* 1 page at every power of two */
+
+enum vmtest_kind {
+	VMTEST_LATENCY, /* how late the highest thread wakes while others vmalloc and vfree 8 KiB */
+	VMTEST_LATENCY_RANDOM, /* the same, 1 to 32 pages */
+#define X(name) VMTEST_##name,
+	VMTEST_CASES(X)
+#undef X
+	NR_VMTESTS
+};
+
+#define VMTEST_BUCKETS 32
+
+struct vmtest {
+	abi_u32 kind, threads;   /* enum vmtest_kind; how many work, one a CPU as far as there are */
+	abi_u64 lazy_max_pages;  /* 0: as it is */
+	abi_u64 rounds;          /* latency: at least so many samples; else operations per thread */
+	abi_u64 min_purges;      /* latency: and so many purges */
+	char policy[16];         /* empty: as it is */
+	/* Results. */
+	abi_u64 samples, sum_ns, p999_ns, max_ns;
+	abi_u64 histogram[VMTEST_BUCKETS]; /* samples of [2^i, 2^(i+1)) ns */
+	abi_u64 operations, elapsed_ns, failed;
+	abi_u64 purges, flushes, icr, targets, lazy_peak_pages;
+};
 
 /* ---- IPC ---------------------------------------------------------------------------------- */
 
@@ -188,8 +225,10 @@ struct info_system {
 	abi_u64 nr_nodes, node_free_pages[NR_NODES];
 	abi_u32 batch_capacity; /* PFNs in one tlbflush_unmap_batch */
 	abi_u32 interactive;    /* 1: a person is at the console */
+	abi_u64 lazy_max_pages, lazy_pages; /* freed kernel addresses: how many may wait, and do */
 	char tlb_policy[16];
 	char migrate_policy[16];
+	char purge_policy[16];
 	char cpu_model[52];
 	char apic_mode[12]; /* "xapic" or "x2apic" */
 	char boot_command[256]; /* run= from the command line: what the monitor does first */
@@ -238,7 +277,8 @@ struct info_task {
 	X(compact_runs)                                                                            \
 	X(thp_fault_alloc)    /* faults that mapped 2 MiB */                                       \
 	X(thp_fault_fallback) /* faults that wanted to and had to do with a small page */          \
-	X(thp_split)
+	X(thp_split)                                                                               \
+	X(vmap_purges)     /* of freed kernel addresses; each is one flush */
 
 struct info_vmstat {
 #define X(name) abi_u64 name;
@@ -299,8 +339,10 @@ enum control_op {
 	CONTROL_POWEROFF = 2,    /* argument: 0 all passed, anything else: something failed */
 	CONTROL_REBOOT = 3,
 	CONTROL_DROP_CACHES = 4, /* drop every clean unmapped file page */
-	CONTROL_MIGRATE_POLICY = 6, /* argument: name, bytes: its length; -EPERM: needs unsafe=1 */
 	CONTROL_TRACE = 5,       /* argument: 1 records events, 0 stops */
+	CONTROL_PURGE_POLICY = 6, /* argument: name, bytes: its length */
+	CONTROL_LAZY_MAX = 7,    /* argument: pages of freed kernel addresses that may wait for a flush */
+	CONTROL_MIGRATE_POLICY = 8, /* argument: name, bytes: its length; -EPERM: needs unsafe=1 */
 };
 
 #endif

@@ -22,7 +22,7 @@
 NOT_HERE(bool program_run(char *argv[]))
 NOT_HERE(bool system_cpus(struct cpu_sample *sample))
 NOT_HERE(bool system_vmstat(struct info_vmstat *vmstat))
-NOT_HERE(bool system_set_migrate_policy(const char *name))
+NOT_HERE(bool system_set_policy(enum control_op op, const char *name))
 NOT_HERE(int64_t tour_read_count(const char *path))
 
 struct tlb_counters tour_difference(const struct cpu_sample *a, const struct cpu_sample *b,

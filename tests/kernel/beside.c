@@ -3,6 +3,7 @@
 #include "arch/cpu.h"
 #include "arch/paging.h"
 #include "drivers/clock.h"
+#include "kernel/cmdline.h"
 #include "kernel/cpu.h"
 #include "kernel/sched.h"
 #include "kernel/thread.h"
@@ -10,6 +11,9 @@
 #include "mm/page_alloc.h"
 #include "mm/rmap.h"
 #include "mm/tlb_batch.h"
+#include "mm/vmalloc.h"
+#include "mm/vmap.h"
+#include "tests/kernel/ktest.h"
 
 #define RW (VMA_READ | VMA_WRITE | VMA_MAYWRITE)
 
@@ -119,4 +123,45 @@ bool waits_for(unsigned waiter, unsigned deaf)
 	cpumask_t unacked = READ_ONCE(cpus[waiter].tlb.request.unacked);
 
 	return cpumask_test(unacked, deaf) && !cpumask_test(unacked, smp_cpu_id());
+}
+
+/* ---- Kernel addresses ------------------------------------------------------------------------ */
+
+static const char *const purge_policies[] = {"spinlock", "mutex", "pernode"};
+
+void for_each_policy(void (*fn)(void))
+{
+	bool chosen = cmdline_has("purge");
+	const char *before = purge_policy_name();
+	unsigned i;
+
+	for (i = 0; i < (chosen ? 1 : ARRAY_SIZE(purge_policies)); i++) {
+		if (!chosen)
+			KT_EXPECT(purge_policy_set(purge_policies[i]) == 0);
+		vm_unmap_aliases();
+		fn();
+		vm_unmap_aliases();
+		KT_EXPECT(vmap_lazy_nr == 0 && vmap_lazy_listed() == 0,
+			  "purge=%s: %ld lazy pages counted, %lu listed", purge_policy_name(),
+			  vmap_lazy_nr, vmap_lazy_listed());
+	}
+	KT_EXPECT(purge_policy_set(before) == 0);
+}
+
+struct vmap_area *take_nearly_all(u64 leave)
+{
+	u64 bytes;
+	struct vmap_area *area;
+
+	for (bytes = VMALLOC_END - VMALLOC_BASE - PAGE_SIZE; bytes; bytes -= PAGE_SIZE * 64) {
+		spin_lock(&vmap_area_lock);
+		area = vmap_tree_find_hole(&vmap_areas, bytes, PAGE_SIZE) ? (void *)1 : NULL;
+		spin_unlock(&vmap_area_lock);
+		if (area)
+			break;
+	}
+	area = alloc_vmap_area(bytes - leave, PAGE_SIZE);
+	if (area)
+		area->owns_frames = false;
+	return area;
 }

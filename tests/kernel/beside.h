@@ -7,6 +7,8 @@
 #include "kernel/types.h"
 #include "mm/mm.h"
 
+struct vmap_area;
+
 extern struct mm *space; /* made by begin_space */
 extern u32 phase;        /* set by the test, looked at by the threads */
 extern u32 ended;        /* counted or set by the threads */
@@ -46,3 +48,11 @@ void take_no_interrupts(void *unused);
 void discard_beside(void *addr);
 /* CPU `waiter` waits for an answer of `deaf`, and no longer for one of ours. */
 bool waits_for(unsigned waiter, unsigned deaf);
+
+/*
+ * fn under each purge policy that keeps its promises, or under that of `purge=` alone. Everything is
+ * purged before and after, and then nothing may be counted.
+ */
+void for_each_policy(void (*fn)(void));
+/* Nearly all kernel addresses but `leave` bytes, in one area that nothing is mapped in. */
+struct vmap_area *take_nearly_all(u64 leave);

@@ -101,7 +101,7 @@ static void vmalloc_on_cpu(u64 cpu)
 
 	for (i = 0; i < 30; i++) {
 		size_t size = PAGE_SIZE * (1 + ktest_random(&seed) % 6);
-		u64 *area = vmalloc(size);
+		u64 *area = vzalloc(size);
 
 		if (!area || area[0] || area[size / 8 - 1]) {
 			atomic_inc(&mixed_up);
@@ -154,6 +154,7 @@ KTEST(vfree_leaves_no_stale_translation)
 	*first = probe_value = 0x1111;
 	ktest_on_each_cpu(probe_read);
 	vfree(first);
+	vm_unmap_aliases();
 	other = (u64 *)alloc_pages(0, GFP_KERNEL); /* so that another frame comes next */
 	second = vmalloc(PAGE_SIZE);
 	KT_EXPECT(second == first, "%p instead of %p: nothing was probed", (void *)second,

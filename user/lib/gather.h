@@ -76,6 +76,11 @@ static inline int gather_tlbprobe(unsigned int experiment, void *page)
 	return (int)syscall(SYS_tlbprobe, experiment, page);
 }
 
+static inline int gather_vmtest(struct vmtest *test)
+{
+	return (int)syscall(SYS_vmtest, test);
+}
+
 static inline int gather_control(enum control_op op, uint64_t argument, size_t bytes)
 {
 	return (int)syscall(SYS_control, op, argument, bytes);

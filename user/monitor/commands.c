@@ -86,6 +86,8 @@ static const struct command commands[] = {
 	{ "poweroff", "[STATUS]", "ends the run; 0 (default) means all is well", 0, 1,
 	  command_poweroff },
 	{ "ps", "", "lists the tasks", 0, 0, command_ps },
+	{ "purge", "[POLICY [PAGES]]", "shows or sets how freed kernel addresses are purged", 0, 2,
+	  command_purge },
 	{ "reboot", "", "starts the machine again", 0, 0, command_reboot },
 	{ "run", "PROGRAM [ARGUMENT...] [&]", "runs a program from /bin; with & in the background", 1,
 	  MAX_WORDS, command_run },
@@ -97,7 +99,7 @@ static const struct command commands[] = {
 	{ "trace", "on|off|dump [EVENTS]", "records events; shows the last of them, 64 by default", 1,
 	  2, command_trace },
 	{ "wait", "", "waits for the programs in the background", 0, 0, command_wait },
-	{ "tour", "[MiB]", "measures reclaim, with a file of that size, and migration", 0, 1,
+	{ "tour", "[MiB]", "measures reclaim, with a file of that size, migration and purges", 0, 1,
 	  command_tour },
 };
 

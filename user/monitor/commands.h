@@ -32,6 +32,7 @@ bool command_mem(int argc, char **argv);
 bool command_ps(int argc, char **argv);
 bool command_tlb(int argc, char **argv);      /* policy.c */
 bool command_migrate(int argc, char **argv);
+bool command_purge(int argc, char **argv);
 bool command_trace(int argc, char **argv);    /* trace.c */
 bool command_cat(int argc, char **argv);      /* files.c */
 bool command_ls(int argc, char **argv);

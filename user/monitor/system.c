@@ -50,18 +50,12 @@ bool system_trace(struct trace_record *records, size_t bytes, size_t *count)
 	return got >= 0 || refused("the event trace");
 }
 
-bool system_set_policy(const char *name)
+bool system_set_policy(enum control_op op, const char *name)
 {
-	return gather_control(CONTROL_TLB_POLICY, (uintptr_t)name, strlen(name)) == 0 ||
-	       refused("the TLB policy");
-}
-
-bool system_set_migrate_policy(const char *name)
-{
-	if (gather_control(CONTROL_MIGRATE_POLICY, (uintptr_t)name, strlen(name)) == 0)
+	if (gather_control(op, (uintptr_t)name, strlen(name)) == 0)
 		return true;
-	if (errno != EPERM)
-		return refused("the migration policy");
+	if (op != CONTROL_MIGRATE_POLICY || errno != EPERM)
+		return refused("that policy");
 	printf("migrate: %s loses data on purpose: it needs unsafe=1 on the command line\n", name);
 	return false;
 }

@@ -31,8 +31,8 @@ int system_tasks(struct info_task tasks[MAX_TASKS]);
 /* What the rings of the event trace hold, in no order; *count of them. */
 bool system_trace(struct trace_record *records, size_t bytes, size_t *count);
 
-bool system_set_policy(const char *name);
-bool system_set_migrate_policy(const char *name);
+/* op: CONTROL_TLB_POLICY, CONTROL_MIGRATE_POLICY or CONTROL_PURGE_POLICY. */
+bool system_set_policy(enum control_op op, const char *name);
 bool system_control(enum control_op op, uint64_t argument, const char *what);
 
 /* Adds the counters of *more to *sum. */

@@ -124,7 +124,7 @@ static bool measure(const struct tour_setup *setup, struct tour_figures *f)
 	struct info_vmstat vm_before, vm_after;
 
 	printf("\ntlb=%s: %s\n", f->policy->name, f->policy->meaning);
-	if (!system_set_policy(f->policy->name) ||
+	if (!system_set_policy(CONTROL_TLB_POLICY, f->policy->name) ||
 	    !system_control(CONTROL_DROP_CACHES, 0, "to drop caches") ||
 	    !sample_at_rest(&before) || !system_vmstat(&vm_before))
 		return false;
@@ -153,10 +153,11 @@ static bool measure_all(const struct tour_setup *setup)
 	tour_print_table(setup, figures);
 	for (unsigned int i = 0; i < NR_POLICIES; i++)
 		ok &= tour_check(setup, &figures[i]);
-	if (!system_set_policy("pfn"))
+	if (!system_set_policy(CONTROL_TLB_POLICY, "pfn"))
 		return false;
 	ok &= tour_migrate(setup);
 	ok &= tour_compact(setup);
+	ok &= tour_purge(setup->cpus);
 	puts(ok ? "tour: all checks passed" : "tour: FAILED");
 	return ok;
 }
@@ -184,5 +185,6 @@ bool command_tour(int argc, char **argv)
 	print_machine(&sys);
 	print_plan(&setup);
 	ok = measure_all(&setup);
-	return system_set_policy(sys.tlb_policy) && system_set_migrate_policy(sys.migrate_policy) && ok;
+	return system_set_policy(CONTROL_TLB_POLICY, sys.tlb_policy) &&
+	       system_set_policy(CONTROL_MIGRATE_POLICY, sys.migrate_policy) && ok;
 }

@@ -49,4 +49,7 @@ bool tour_check(const struct tour_setup *setup, const struct tour_figures *f);
 /* The table over the policies, and what it shows. */
 void tour_print_table(const struct tour_setup *setup, const struct tour_figures f[NR_POLICIES]);
 
+/* Freed kernel addresses under each purge policy, with a table. false: something failed. */
+bool tour_purge(unsigned int cpus);
+
 #endif

@@ -58,7 +58,8 @@ static bool measure(const struct tour_setup *setup, struct compact_figures *f)
 	struct info_vmstat vm_before, vm_after;
 
 	printf("\ntlb=%s migrate=%s: %s\n", f->tlb, f->migrate, f->what);
-	if (!system_set_policy(f->tlb) || !system_set_migrate_policy(f->migrate) ||
+	if (!system_set_policy(CONTROL_TLB_POLICY, f->tlb) ||
+	    !system_set_policy(CONTROL_MIGRATE_POLICY, f->migrate) ||
 	    !system_control(CONTROL_DROP_CACHES, 0, "to drop caches") || !system_cpus(&before) ||
 	    !system_vmstat(&vm_before))
 		return false;

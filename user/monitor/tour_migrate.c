@@ -87,7 +87,7 @@ static bool measure(const struct tour_setup *setup, struct migrate_figures *f)
 	struct info_vmstat vm_before, vm_after;
 
 	printf("\nmigrate=%s, reclaim %s\n", f->policy, f->reclaim ? "on" : "off");
-	if (!system_set_migrate_policy(f->policy) || !system_cpus(&before) ||
+	if (!system_set_policy(CONTROL_MIGRATE_POLICY, f->policy) || !system_cpus(&before) ||
 	    !system_vmstat(&vm_before))
 		return false;
 	f->lost_stores = run_movers(setup, f);
