@@ -23,7 +23,7 @@ static u64 free_stacks; /* chained through their first words */
 static struct llist_head vfree_deferred;
 static struct wait_queue vfree_wait;
 
-/* ---- Addresses -------------------------------------------------------------------------------------- */
+/* ---- Addresses ------------------------------------------------------------------------------- */
 
 static bool take_hole(struct vmap_area *area, u64 bytes, u64 align)
 {
@@ -67,7 +67,7 @@ struct vmap_area *find_vmap_area(const void *addr)
 	return area;
 }
 
-/* ---- What is mapped --------------------------------------------------------------------------------- */
+/* ---- What is mapped -------------------------------------------------------------------------- */
 
 void vmap_unmap_range(u64 start, u64 end, bool held, bool free_frames)
 {
@@ -176,7 +176,7 @@ struct page *vmalloc_to_page(const void *addr)
 	return pte && (pte_read(pte) & PTE_P) ? pfn_to_page(pte_pfn(pte_read(pte))) : NULL;
 }
 
-/* ---- Freeing ---------------------------------------------------------------------------------------- */
+/* ---- Freeing --------------------------------------------------------------------------------- */
 
 void free_vmap_area_lazy(struct vmap_area *area)
 {
@@ -238,7 +238,7 @@ void vmalloc_late_init(void)
 	kthread_run("vfree", vfree_thread, NULL, PRIO_KTHREAD);
 }
 
-/* ---- Kernel stacks ---------------------------------------------------------------------------------- */
+/* ---- Kernel stacks --------------------------------------------------------------------------- */
 
 u64 kernel_stack_alloc(void)
 {

@@ -9,15 +9,15 @@
  *
  * Nothing is flushed when an area is freed. Until a purge has flushed, CPUs may still translate its
  * addresses, so they are not given out; that is harmless, since nobody uses what he has freed. The
- * number of lazy pages beyond which whoever frees also purges is lazy_max_pages. How a purge goes on
- * is the policy's (`purge=`, vmap_purge.c).
+ * number of lazy pages beyond which whoever frees also purges is lazy_max_pages. How a purge goes
+ * on is the policy's (`purge=`, vmap_purge.c).
  *
  * The frames behind an area that vmalloc made: `vmap_frames=held` keeps them until the flush, so that
  * nobody can come upon another's memory through a pointer that he kept; up to lazy_max_pages frames
  * wait. `vmap_frames=early` frees them at once, as Linux does: no frame waits, and a use after free
  * in the kernel reads and writes somebody else's page as long as some TLB has the entry. The
- * sanitizer asks rule 1 of held frames; of early ones it only asks that addresses are flushed before
- * they are given out (rule 10).
+ * sanitizer asks rule 1 of held frames; of early ones it only asks that addresses are flushed
+ * before they are given out (rule 10).
  */
 #pragma once
 
@@ -55,8 +55,8 @@ void vunmap(void *addr);
 struct page *vmalloc_to_page(const void *addr);
 
 /*
- * The same as vmap for at most VMAP_MAX_ALLOC pages and a short time: from a block of addresses that
- * is this CPU's own, without the common lock and without a guard page. Context: may sleep.
+ * The same as vmap for at most VMAP_MAX_ALLOC pages and a short time: from a block of addresses
+ * that is this CPU's own, without the common lock and without a guard page. Context: may sleep.
  */
 #define VMAP_MAX_ALLOC 32
 void *vm_map_ram(struct page **pages, unsigned count);
@@ -71,7 +71,7 @@ void vm_unmap_aliases(void);
 /* For the allocator when memory is short: flush and free what waits. false: nothing waited. */
 bool vmap_give_back(void);
 
-/* ---- Purging, to look at and to choose ----------------------------------------------------------- */
+/* ---- Purging, to look at and to choose ------------------------------------------------------- */
 
 extern s64 vmap_lazy_nr;      /* pages of areas that wait for a flush, guard pages included */
 extern u64 lazy_max_pages;
@@ -84,7 +84,7 @@ const char *purge_policy_name(void);
 /* -EINVAL: no such policy. Everything is purged by the old one first. Context: may sleep. */
 int purge_policy_set(const char *name);
 
-/* ---- Kernel stacks ------------------------------------------------------------------------------- */
+/* ---- Kernel stacks --------------------------------------------------------------------------- */
 
 /* KERNEL_STACK_SIZE bytes with unmapped pages on both sides. Freed ones are kept. */
 u64 kernel_stack_alloc(void);

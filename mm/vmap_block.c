@@ -6,8 +6,8 @@
  *
  * Addresses are given out from the front and never twice: when all of a block has been unmapped, the
  * whole block goes the lazy way. Whoever needs to be sure before that (vm_unmap_aliases) flushes the
- * dirty range. All blocks of a CPU stay on its list, full ones too: what was unmapped in a full block
- * is as stale as elsewhere. (Linux once looked only at those with room: fc1e0d980037.)
+ * dirty range. All blocks of a CPU stay on its list, full ones too: what was unmapped in a full
+ * block is as stale as elsewhere. (Linux once looked only at those with room: fc1e0d980037.)
  *
  * Source: Linux's vmap_block, by Nick Piggin, 2008.
  */

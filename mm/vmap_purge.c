@@ -1,6 +1,6 @@
 /*
- * vmap_purge.c - from freed to free again: lazy lists, one flush for many areas, and four ways to go
- * about it (`purge=`).
+ * vmap_purge.c - from freed to free again: lazy lists, one flush for many areas, and four ways to
+ * go about it (`purge=`).
  *
  *   spinlock   Linux before October 2016: purge_lock is held, preemption off, over the flush and all
  *              frees. A backlog of 32,768 pages is one long pause for everybody on that CPU.
@@ -63,7 +63,7 @@ static const struct lock_class purge_class = {"vmap purge", RANK_VMALLOC, false}
 static struct mutex purge_mutex;
 static const struct purge_policy *policy;
 
-/* ---- The steps ------------------------------------------------------------------------------------ */
+/* ---- The steps ------------------------------------------------------------------------------- */
 
 static void widen(struct purge_list *list, u64 start, u64 end)
 {
@@ -162,7 +162,7 @@ static void purge_all(bool sync, bool (*may_resched)(void))
 	free_lazy(&list, may_resched);
 }
 
-/* ---- spinlock ---------------------------------------------------------------------------------------- */
+/* ---- spinlock -------------------------------------------------------------------------------- */
 
 /*
  * Not one of lock.h's: those are never held while waiting for IPIs. Here it is safe, because it is
@@ -185,7 +185,7 @@ static void purge_spinlock(bool sync)
 	preempt_enable();
 }
 
-/* ---- refcount ---------------------------------------------------------------------------------------- */
+/* ---- refcount -------------------------------------------------------------------------------- */
 
 static u32 purging;
 
@@ -199,7 +199,7 @@ static void purge_refcount(bool sync)
 	atomic_dec(&purging);
 }
 
-/* ---- mutex ------------------------------------------------------------------------------------------- */
+/* ---- mutex ----------------------------------------------------------------------------------- */
 
 static void purge_with_mutex(bool sync)
 {
@@ -211,7 +211,7 @@ static void purge_with_mutex(bool sync)
 	mutex_unlock(&purge_mutex);
 }
 
-/* ---- pernode ----------------------------------------------------------------------------------------- */
+/* ---- pernode --------------------------------------------------------------------------------- */
 
 /* Rounds that have begun, before they take the lists, and rounds that are through. */
 static u64 rounds_begun, rounds_done;
@@ -253,7 +253,7 @@ static void purge_pernode(bool sync)
 	mutex_unlock(&purge_mutex);
 }
 
-/* ---- All of them --------------------------------------------------------------------------------------- */
+/* ---- All of them ----------------------------------------------------------------------------- */
 
 static const struct purge_policy policies[] = {
 	{"pernode", true, purge_pernode}, /* the default: see docs/14-vmalloc.md for the figures */

@@ -2,8 +2,8 @@
  * vmap_tree.h - ranges of addresses in order, and the lowest hole that is large enough.
  *
  * An AVL tree of the ranges that are taken. Nothing describes the holes: they are what lies between
- * neighbours, so giving a range out or back never needs memory for the pieces. To find a hole without
- * looking at every range, each node sums up its subtree:
+ * neighbours, so giving a range out or back never needs memory for the pieces. To find a hole
+ * without looking at every range, each node sums up its subtree:
  *
  *              [40..50)                   low 0, high 90: from where to where the subtree reaches
  *             /        \                  max_gap 20: the largest hole between two of its ranges

@@ -50,8 +50,8 @@ void discard_beside(void *addr);
 bool waits_for(unsigned waiter, unsigned deaf);
 
 /*
- * fn under each purge policy that keeps its promises, or under that of `purge=` alone. Everything is
- * purged before and after, and then nothing may be counted.
+ * fn under each purge policy that keeps its promises, or under that of `purge=` alone. Everything
+ * is purged before and after, and then nothing may be counted.
  */
 void for_each_policy(void (*fn)(void));
 /* Nearly all kernel addresses but `leave` bytes, in one area that nothing is mapped in. */

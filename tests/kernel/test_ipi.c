@@ -1,6 +1,6 @@
 /*
- * test_ipi.c - the IPI protocol, one order of events at a time: a CPU is held at a sync point of the
- * handler (kernel/perturb.h) while others go on. The faults caught here are in tests/exhibits.
+ * test_ipi.c - the IPI protocol, one order of events at a time: a CPU is held at a sync point of
+ * the handler (kernel/perturb.h) while others go on. The faults caught here are in tests/exhibits.
  */
 #include "arch/cpu.h"
 #include "arch/uaccess.h"
@@ -74,8 +74,8 @@ KTEST(an_unmap_does_not_go_on_before_every_target_has_flushed)
 }
 
 /*
- * The guest flushes everything; a page is unmapped after that flush and before the guest notes which
- * generation it has caught up with. It must still flush for that page.
+ * The guest flushes everything; a page is unmapped after that flush and before the guest notes
+ * which generation it has caught up with. It must still flush for that page.
  */
 KTEST(a_cpu_has_caught_up_with_what_came_before_its_flush)
 {

@@ -122,7 +122,7 @@ KTEST(an_allocation_waits_for_addresses_that_come_back)
 	sched_set_affinity(current, CPUMASK_ALL);
 }
 
-/* ---- A purger that gets little time ---------------------------------------------------------------- */
+/* ---- A purger that gets little time ---------------------------------------------------------- */
 
 #define LIMIT  300  /* lazy pages */
 #define BURSTS 100  /* of 30 areas of 2 pages */

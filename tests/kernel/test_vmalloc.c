@@ -21,7 +21,7 @@
 
 #define VEC_TEST 0x50
 
-/* ---- What is mapped ---------------------------------------------------------------------------- */
+/* ---- What is mapped -------------------------------------------------------------------------- */
 
 KTEST(vmap_shows_the_callers_pages)
 {
@@ -55,7 +55,7 @@ KTEST(vmalloc_keeps_alignment)
 	}
 }
 
-/* ---- Failing ------------------------------------------------------------------------------------ */
+/* ---- Failing --------------------------------------------------------------------------------- */
 
 /* Frames that nobody has, for a while. */
 static void take_frames(struct list_head *taken, u64 leave)
@@ -155,7 +155,7 @@ KTEST(addresses_run_out_and_come_back)
 	for_each_policy(exhaust);
 }
 
-/* ---- Freed lazily ------------------------------------------------------------------------------- */
+/* ---- Freed lazily ---------------------------------------------------------------------------- */
 
 static void free_two(void)
 {
@@ -254,7 +254,7 @@ KTEST(vfree_in_an_interrupt)
 	KT_WAIT_FOR(!vmalloc_to_page(a));
 }
 
-/* ---- A page table that two CPUs miss ------------------------------------------------------------- */
+/* ---- A page table that two CPUs miss --------------------------------------------------------- */
 
 static void map_beside(void *at)
 {
@@ -289,7 +289,7 @@ KTEST(two_cpus_enter_one_page_table)
 	sched_set_affinity(current, CPUMASK_ALL);
 }
 
-/* ---- Blocks of small mappings --------------------------------------------------------------------- */
+/* ---- Blocks of small mappings ---------------------------------------------------------------- */
 
 #define MAPS 20 /* of 16 pages: more than a block */
 

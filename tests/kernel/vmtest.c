@@ -34,7 +34,7 @@ struct run {
 	bool stop;
 };
 
-/* ---- Counting ------------------------------------------------------------------------------------ */
+/* ---- Counting -------------------------------------------------------------------------------- */
 
 /* Adds sign times what all CPUs have counted. */
 static void count(struct vmtest *t, u64 sign)
@@ -58,7 +58,7 @@ static void __noreturn end(struct run *run)
 	thread_exit();
 }
 
-/* ---- Latency ------------------------------------------------------------------------------------- */
+/* ---- Latency --------------------------------------------------------------------------------- */
 
 static void add_sample(struct run *run, u64 ns)
 {
@@ -122,7 +122,7 @@ static void work(void *arg)
 	end(run);
 }
 
-/* ---- Throughput ---------------------------------------------------------------------------------- */
+/* ---- Throughput ------------------------------------------------------------------------------ */
 
 static bool once(size_t size, size_t align)
 {
@@ -219,7 +219,7 @@ static void measure(void *arg)
 	end(run);
 }
 
-/* ---- Around them --------------------------------------------------------------------------------- */
+/* ---- Around them ----------------------------------------------------------------------------- */
 
 static void start(struct run *run, const char *name, void (*fn)(void *), u8 prio, unsigned cpu)
 {
