@@ -12,6 +12,7 @@
 #include "mm/mm.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
+#include "mm/vmalloc.h"
 
 #define STACK_TOP  0x00007ffffff00000ull
 #define STACK_SIZE (1 * MIB) /* below it nothing is mapped: overflow faults */
@@ -23,14 +24,14 @@
 
 int exec_args_alloc(struct exec_args *args)
 {
-	args->strings = kpage_alloc(EXEC_STRINGS_ORDER);
+	args->strings = vzalloc(EXEC_STRINGS_SIZE);
 	return args->strings ? 0 : -ENOMEM;
 }
 
 void exec_args_free(struct exec_args *args)
 {
 	if (args->strings)
-		kpage_free(args->strings, EXEC_STRINGS_ORDER);
+		vfree(args->strings);
 }
 
 static int count_string(struct exec_args *args, size_t len, bool env)

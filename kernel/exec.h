@@ -9,8 +9,7 @@ struct trap_frame;
 struct vm_object;
 
 /* Argument and environment strings in one kernel block: count strings, each with its 0. */
-#define EXEC_STRINGS_ORDER 2
-#define EXEC_STRINGS_SIZE  (PAGE_SIZE << EXEC_STRINGS_ORDER)
+#define EXEC_STRINGS_SIZE (4 * PAGE_SIZE)
 
 struct exec_args {
 	char *strings; /* EXEC_STRINGS_SIZE bytes */

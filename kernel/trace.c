@@ -9,12 +9,9 @@
 #include "kernel/log.h"
 #include "kernel/perturb.h"
 #include "kernel/thread.h"
-#include "mm/page_alloc.h"
 #include "mm/tlbsan.h"
+#include "mm/vmalloc.h"
 
-#define RING_ORDER 4
-
-STATIC_ASSERT(TRACE_RING_BYTES == PAGE_SIZE << RING_ORDER, "a ring is 2^RING_ORDER pages");
 STATIC_ASSERT(sizeof(struct trace_record) == 40, "the header below says so");
 
 #define X(event, a, b) #event " " #a " " #b "\n"
@@ -73,7 +70,7 @@ int trace_set(bool on)
 
 	for (cpu = 0; on && cpu < nr_cpus_present; cpu++) {
 		if (!rings[cpu])
-			rings[cpu] = kpage_alloc(RING_ORDER);
+			rings[cpu] = vzalloc(TRACE_RING_BYTES);
 		if (!rings[cpu])
 			return -ENOMEM;
 	}

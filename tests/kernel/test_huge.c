@@ -209,26 +209,6 @@ KTEST(compaction_makes_blocks_and_loses_nothing)
 	end_space();
 }
 
-/* What compaction sets aside is not free to others: when there is little, it takes nothing. */
-KTEST(compaction_leaves_the_reserve)
-{
-	u64 at, i, before, until, lowest = ~0ul;
-
-	begin_space();
-	at = (u64)mm_map(space, 0, nr_free_pages() * PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, NULL,
-			 0, NULL, false);
-	for (i = 0; nr_free_pages() > watermarks.min + 8; i++)
-		KT_EXPECT(put_user_u32(at + i * PAGE_SIZE, 1) == 0);
-	for (; nr_free_pages() < watermarks.min + 128; i -= i / 128) /* here and there */
-		KT_EXPECT(mm_discard(space, at + (i - 1) * PAGE_SIZE, PAGE_SIZE) == 0);
-	before = nr_free_pages();
-	wake_kcompactd();
-	for (until = clock_ns() + 10 * NSEC_PER_MSEC; clock_ns() < until; stay_awake())
-		lowest = MIN(lowest, nr_free_pages());
-	KT_EXPECT(lowest + 16 >= before, "it took %lu of %lu pages", before - lowest, before);
-	end_space();
-}
-
 /* Frames change hands while a scanner looks at them: it must take no reference on what is no LRU page. */
 static void isolate_beside(void *page)
 {

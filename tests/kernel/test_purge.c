@@ -48,7 +48,7 @@ static void meet_unflushed(void)
 	start_on(first, purge_beside, 0, NULL);
 	KT_WAIT_FOR(paused_at(SYNC_purge_taken));
 	start_on(other_cpu(1), purge_beside, 0, NULL);
-	sleep_until(clock_ns() + 2 * NSEC_PER_MSEC);
+	sleep_until(clock_ns() + NSEC_PER_MSEC / 4);
 	KT_EXPECT(READ_ONCE(ended) == 0, "purge=%s: it returned, and nothing is flushed",
 		  purge_policy_name());
 	release(SYNC_purge_taken);
@@ -78,7 +78,7 @@ static void meet_too_late(void)
 	KT_WAIT_FOR(paused_at(SYNC_purge_taken));
 	vunmap(vmap(&page, 1));
 	start_on(other_cpu(1), purge_beside, 0, NULL); /* the sanitizer looks when it returns */
-	sleep_until(clock_ns() + 2 * NSEC_PER_MSEC);
+	sleep_until(clock_ns() + NSEC_PER_MSEC / 4);
 	release(SYNC_purge_taken);
 	KT_WAIT_FOR(READ_ONCE(ended) == 2);
 	free_pages(page, 0);
@@ -106,7 +106,7 @@ static void meet_hungry(void)
 	start_on(first, purge_beside, 0, NULL);
 	KT_WAIT_FOR(paused_at(SYNC_purge_flushed));
 	start_on(other_cpu(1), allocate_beside, GIB, NULL);
-	sleep_until(clock_ns() + 2 * NSEC_PER_MSEC);
+	sleep_until(clock_ns() + NSEC_PER_MSEC / 4);
 	release(SYNC_purge_flushed);
 	KT_WAIT_FOR(READ_ONCE(ended) == 2);
 	KT_EXPECT(wrong == 0, "purge=%s: no addresses, and all were about to come back",
