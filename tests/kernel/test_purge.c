@@ -125,7 +125,7 @@ KTEST(an_allocation_waits_for_addresses_that_come_back)
 /* ---- A purger that gets little time ---------------------------------------------------------- */
 
 #define LIMIT  300  /* lazy pages */
-#define BURSTS 100  /* of 30 areas of 2 pages */
+#define BURSTS 40   /* of 30 areas of 2 pages */
 
 static void free_a_little(void *unused)
 {
