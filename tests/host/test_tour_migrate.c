@@ -53,8 +53,8 @@ static void the_bounds_are_those_of_eight_cpus(void **state)
 {
 	(void)state;
 	assert_true(passes("page", 1000, 7000));
-	assert_true(passes("page", 1000, 6000));
-	assert_false(passes("page", 1000, 5999));
+	assert_true(passes("page", 1000, 3000));
+	assert_false(passes("page", 1000, 2999));
 	assert_true(passes("batch", 2560, 70));
 	assert_false(passes("batch", 2560, 71));
 }

@@ -33,7 +33,10 @@ static bool failed(const struct migrate_figures *f, const char *what)
 	return false;
 }
 
-/* The bounds are those of 8 CPUs: 7 others may hold each page. */
+/*
+ * The bounds are those of 8 CPUs: 7 others may hold each page. The lower one is far below: a CPU that
+ * waits in a fault, or runs the reader beside, has left the address space and need not be told.
+ */
 static bool check_bounds(const struct tour_setup *setup, const struct migrate_figures *f)
 {
 	uint64_t others = setup->cpus - 1, told = f->tlb.targets + f->tlb.lazy;
@@ -41,8 +44,8 @@ static bool check_bounds(const struct tour_setup *setup, const struct migrate_fi
 	if (setup->cpus < 8)
 		return true;
 	if (strcmp(f->policy, "page") == 0)
-		return told >= f->pages * others * 6 / 7 ||
-		       failed(f, "fewer than 6 targets a page: is it really page by page?");
+		return told >= f->pages * others * 3 / 7 ||
+		       failed(f, "fewer than 3 targets a page: is it really page by page?");
 	return f->tlb.targets * 256 <= f->pages * others ||
 	       failed(f, "more than 7/256 targets a page: batches are not full");
 }
