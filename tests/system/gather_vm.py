@@ -51,7 +51,7 @@ class VM:
     """
 
     def __init__(self, cmdline="", cpus=8, mem=64, accel=None, iso=ISO, extra=(), debug_exit=True,
-                 stall=90, limit=600, sanitizer=True):
+                 stall=180, limit=1200, sanitizer=True):
         self.stall, self.limit = stall, limit
         if sanitizer and cmdline is not None:
             cmdline += " tlbsan=on"
