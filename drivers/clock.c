@@ -95,6 +95,12 @@ static u64 rate(u64 counted, u64 reference_hz, u32 ticks)
 	return MAX((hz + RATE_UNIT_HZ / 2) / RATE_UNIT_HZ, 1UL) * RATE_UNIT_HZ;
 }
 
+static void count_to(u32 n)
+{
+	while (n--)
+		barrier();
+}
+
 static void calibrate(void)
 {
 	u32 hz = acpi_info.pm_timer ? PM_TIMER_HZ : PIT_HZ;
@@ -107,7 +113,7 @@ static void calibrate(void)
 	lapic_timer_start(UINT32_MAX);
 	a = take_sample();
 	while (((read_reference() - a.reference) & mask) < hz / CALIBRATION_HZ)
-		cpu_relax();
+		count_to(1000); /* a port is slow to read, most of all in a virtual machine */
 	b = take_sample();
 	ticks = (b.reference - a.reference) & mask;
 	tsc_base = b.tsc;

@@ -40,6 +40,7 @@ void *memset(void *dst, int byte, size_t n)
 {
 	char *to = dst;
 
+#pragma GCC unroll 8
 	for (; n >= WORD; n -= WORD, to += WORD)
 		*(word_t *)to = (u8)byte * 0x0101010101010101UL;
 	while (n-- > 0)

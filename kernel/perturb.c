@@ -55,11 +55,11 @@ bool perturb_coin(void)
 	return perturb_seed && next_random() % 2;
 }
 
-static void perturb(void)
+static void perturb(enum sync_point point)
 {
 	u64 random = next_random(), pauses;
 
-	if (random % 8)
+	if (random % (point == SYNC_spin_lock ? 64 : 8))
 		return;
 	if ((random >> 8) % 4 == 0)
 		this_cpu_write(need_resched, 1); /* preempted at the next place that allows it */
@@ -74,7 +74,7 @@ void __sync_point(enum sync_point point)
 	cpumask_t me = CPU_BIT(smp_cpu_id());
 
 	if (perturb_seed)
-		perturb();
+		perturb(point);
 	if (!(READ_ONCE(armed[point]) & me) || !(atomic_fetch_and(&armed[point], ~me) & me))
 		return;
 	(void)atomic_fetch_or(&stopped[point], me);

@@ -41,9 +41,21 @@ u64 nr_free_pages(void)
 
 static void poison(struct page *page, unsigned order)
 {
-	u64 *word = phys_to_virt(page_to_phys(page)), n = (PAGE_SIZE << order) / sizeof(u64);
+	u64 *word = phys_to_virt(page_to_phys(page)), *end = word + ((PAGE_SIZE << order) / sizeof(u64));
 
-	__asm__ volatile("rep stosq" : "+D"(word), "+c"(n) : "a"(PAGE_POISON) : "memory");
+#pragma GCC unroll 8 /* an emulator does "rep stosq" one word at a time */
+	while (word < end)
+		*word++ = PAGE_POISON;
+}
+
+static u64 differs_from_poison(const u64 word[8])
+{
+	u64 differs = 0;
+
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < 8; i++)
+		differs |= word[i] ^ PAGE_POISON;
+	return differs;
 }
 
 /* A frame that changed while it was free was written through a stale pointer or translation. */
@@ -52,7 +64,9 @@ static void check_poison(struct page *page, unsigned order)
 	u64 *word = phys_to_virt(page_to_phys(page)), n = (PAGE_SIZE << order) / sizeof(u64);
 	u64 i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n && !differs_from_poison(&word[i]); i += 8)
+		;
+	for (; i < n; i++)
 		if (word[i] != PAGE_POISON)
 			panic("free frame %lx was written at offset %lx: %016lx instead of poison",
 			      page_to_pfn(page) + i / 512, i % 512 * 8, word[i]);

@@ -7,6 +7,7 @@
 #include "kernel/cpu.h"
 #include "kernel/sched.h"
 #include "kernel/thread.h"
+#include "mm/buddy.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
 #include "mm/rmap.h"
@@ -123,6 +124,30 @@ bool waits_for(unsigned waiter, unsigned deaf)
 	cpumask_t unacked = READ_ONCE(cpus[waiter].tlb.request.unacked);
 
 	return cpumask_test(unacked, deaf) && !cpumask_test(unacked, smp_cpu_id());
+}
+
+/* ---- Memory that nobody has ------------------------------------------------------------------- */
+
+void take_frames(struct list_head *taken, u64 leave, unsigned min_order)
+{
+	unsigned order = MAX_ORDER + 1;
+	struct page *page;
+
+	list_init(taken);
+	while (order-- > min_order)
+		while (nr_free_pages() >= leave + (1ul << order) &&
+		       (page = alloc_pages(order, GFP_NOWAIT))) {
+			page->index = order; /* its owner's to use */
+			list_add(&page->lru, taken);
+		}
+}
+
+void give_frames(struct list_head *taken)
+{
+	struct page *page;
+
+	while ((page = list_pop(taken, struct page, lru)))
+		free_pages(page, (unsigned)page->index);
 }
 
 /* ---- Kernel addresses ------------------------------------------------------------------------ */

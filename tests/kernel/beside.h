@@ -7,6 +7,7 @@
 #include "kernel/types.h"
 #include "mm/mm.h"
 
+struct list_head;
 struct vmap_area;
 
 extern struct mm *space; /* made by begin_space */
@@ -48,6 +49,13 @@ void take_no_interrupts(void *unused);
 void discard_beside(void *addr);
 /* CPU `waiter` waits for an answer of `deaf`, and no longer for one of ours. */
 bool waits_for(unsigned waiter, unsigned deaf);
+
+/*
+ * Takes free memory away until `leave` frames are left or no block of 2^min_order is, the largest
+ * blocks first. Whoever sleeps for memory meanwhile is out of luck: give it back soon.
+ */
+void take_frames(struct list_head *taken, u64 leave, unsigned min_order);
+void give_frames(struct list_head *taken);
 
 /*
  * fn under each purge policy that keeps its promises, or under that of `purge=` alone. Everything

@@ -98,23 +98,6 @@ KTEST(a_written_page_of_a_file_is_dirty_when_it_is_unmapped)
 	end_file();
 }
 
-/* So that the reclaimers find work. */
-static void take_all_memory(struct list_head *held)
-{
-	struct page *page;
-
-	while ((page = alloc_pages(0, GFP_NOWAIT)))
-		list_add(&page->lru, held);
-}
-
-static void give_back(struct list_head *held)
-{
-	struct page *page;
-
-	while ((page = list_pop(held, struct page, lru)))
-		free_pages(page, 0);
-}
-
 /* All its pages in the cache and mapped, looked at or written. */
 static void map_all_pages(u32 rights)
 {
@@ -135,16 +118,16 @@ static void map_all_pages(u32 rights)
 
 static void reclaim_them(void)
 {
-	struct list_head held = LIST_HEAD_INIT(held);
+	struct list_head taken;
 
-	take_all_memory(&held);
+	take_frames(&taken, 0, 0); /* so that the reclaimers find work */
 	(void)try_to_free_pages(0);
 	sleep_until(clock_ns() + 20 * NSEC_PER_MSEC); /* kswapd too has given up */
 	KT_EXPECT(lru_nr(LRU_INACTIVE_FILE) + lru_nr(LRU_ACTIVE_FILE) == 0, "pages are left");
 	KT_EXPECT(tlb_ubc_empty(current), "and goes on to something else");
 	KT_EXPECT(limbo_pages() == 0, "%lu pages", limbo_pages());
 	try_to_unmap_flush();
-	give_back(&held);
+	give_frames(&taken);
 }
 
 /* Fewer pages than a batch takes, so that nothing but the end of reclaim flushes it. */

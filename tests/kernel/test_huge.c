@@ -170,32 +170,14 @@ static void give_blocks_back(u64 n)
 		free_pages(blocks[n], COMPACT_ORDER);
 }
 
-/* All but a few MiB, so that the test need not fragment all of memory. */
-static void hold_most_memory(struct list_head *held)
-{
-	struct page *page;
-
-	while (nr_free_pages() > watermarks.high + 12 * BLOCK_PAGES &&
-	       (page = alloc_pages(COMPACT_ORDER, GFP_NOWAIT)))
-		list_add(&page->lru, held);
-}
-
-static void give_memory_back(struct list_head *held)
-{
-	struct page *page;
-
-	while ((page = list_pop(held, struct page, lru)))
-		free_pages(page, COMPACT_ORDER);
-}
-
 KTEST(compaction_makes_blocks_and_loses_nothing)
 {
-	struct list_head held = LIST_HEAD_INIT(held);
+	struct list_head taken;
 	u64 pages, at, i, bad = 0, without, with;
 	u32 value;
 
 	begin_space();
-	hold_most_memory(&held);
+	take_frames(&taken, watermarks.high + 6 * BLOCK_PAGES, COMPACT_ORDER); /* less to fragment */
 	at = fragment_memory(&pages);
 	without = take_blocks(false);
 	give_blocks_back(without);
@@ -205,7 +187,7 @@ KTEST(compaction_makes_blocks_and_loses_nothing)
 	for (i = 0; i < pages; i += 2)
 		bad += get_user(&value, at + i * PAGE_SIZE) || value != (u32)i;
 	KT_EXPECT(bad == 0, "%lu of %lu pages are wrong", bad, pages / 2);
-	give_memory_back(&held);
+	give_frames(&taken);
 	end_space();
 }
 

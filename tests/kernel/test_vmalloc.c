@@ -57,24 +57,6 @@ KTEST(vmalloc_keeps_alignment)
 
 /* ---- Failing --------------------------------------------------------------------------------- */
 
-/* Frames that nobody has, for a while. */
-static void take_frames(struct list_head *taken, u64 leave)
-{
-	struct page *page;
-
-	list_init(taken);
-	while (nr_free_pages() > leave && (page = alloc_pages(0, GFP_NOWAIT)))
-		list_add(&page->lru, taken);
-}
-
-static void give_frames(struct list_head *taken)
-{
-	struct page *page;
-
-	while ((page = list_pop(taken, struct page, lru)))
-		free_pages(page, 0);
-}
-
 static void fail_once(void)
 {
 	KT_EXPECT(!vmalloc(2000 * PAGE_SIZE), "more than there is");
@@ -86,7 +68,7 @@ KTEST(vmalloc_that_fails_leaves_nothing)
 	struct list_head taken;
 	u64 free, tables;
 
-	take_frames(&taken, watermarks.min + 1000);
+	take_frames(&taken, watermarks.min + 1000, 0);
 	free = nr_free_pages();
 	tables = nr_table_pages; /* those stay */
 	fail_once();
@@ -119,7 +101,7 @@ KTEST(frames_that_wait_for_a_flush_can_be_had)
 	u64 max = lazy_max_pages;
 
 	lazy_max_pages = 1000;
-	take_frames(&taken, watermarks.min + 100);
+	take_frames(&taken, watermarks.min + 100, 0);
 	vfree(a);
 	KT_EXPECT(vmap_lazy_nr == 501, "%ld", vmap_lazy_nr);
 	b = vmalloc(500 * PAGE_SIZE);
