@@ -7,6 +7,7 @@
 #include "drivers/lapic.h"
 #include "kernel/cpu.h"
 #include "kernel/log.h"
+#include "mm/tlb.h"
 
 STATIC_ASSERT(sizeof(struct trap_frame) == 22 * 8, "entry.asm pushes 22 words");
 
@@ -107,6 +108,7 @@ static void prepare_exit_to_user(struct trap_frame *tf)
 		exit_to_user_mode(tf);
 	}
 	ASSERT(irqs_disabled(), "returning to user rip %lx", tf->rip);
+	tlb_leave_kernel();
 }
 
 void __noreturn return_to_user(struct trap_frame *tf)
@@ -195,6 +197,7 @@ void trap_dispatch(struct trap_frame *tf)
 {
 	bool irq = tf->vector >= NR_EXCEPTIONS;
 
+	tlb_enter_kernel();
 	if (irq)
 		handle_irq(tf);
 	else
@@ -208,6 +211,7 @@ void trap_dispatch(struct trap_frame *tf)
 
 void trap_dispatch_ist(struct trap_frame *tf)
 {
+	tlb_enter_kernel();
 	if (tf->vector == VEC_NMI && panic_in_progress())
 		cpu_halt_forever();
 	if (tf->vector == VEC_DOUBLE_FAULT)
@@ -219,6 +223,7 @@ void trap_dispatch_ist(struct trap_frame *tf)
 
 void syscall_entry_c(struct trap_frame *tf)
 {
+	tlb_enter_kernel();
 	local_irq_enable();
 	syscall_dispatch(tf);
 	local_irq_disable();

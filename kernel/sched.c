@@ -339,10 +339,12 @@ static void idle_loop(void)
 
 	for (;;) {
 		local_irq_disable();
-		if (!cpu->need_resched && !cpu->rq.nr_ready)
+		if (!cpu->need_resched && !cpu->rq.nr_ready) {
+			tlb_leave_kernel(); /* the interrupt enters it again */
 			cpu_wait_for_irq(); /* STI;HLT: an interrupt cannot slip in between */
-		else
+		} else {
 			__schedule(true, false);
+		}
 		local_irq_enable();
 	}
 }

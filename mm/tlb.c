@@ -69,6 +69,7 @@ void switch_mm_irqoff(struct mm *next)
 	ASSERT(irqs_disabled(), "address space switched with interrupts on");
 	if (!next) {
 		store_release(&tlb->lazy, 1u); /* after the last access to user addresses */
+		tlbsan_check_cpu(cpu);
 		return;
 	}
 	if (tlb->loaded_mm != next) {
@@ -90,6 +91,43 @@ void tlb_init_cpu(struct cpu *cpu)
 	cpu->tlb.lazy = 1;
 	cpumask_set_atomic(&init_mm.cpumask, cpu->id);
 	write_cr3(init_mm.cr3);
+}
+
+/* ---- Kernel addresses ---------------------------------------------------------------------- */
+
+static void flush_local_all(void)
+{
+	tlbsan_flushed_all(this_cpu());
+	local_flush_tlb_all();
+}
+
+void tlb_enter_kernel(void)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu->tlb.kernel == TLB_KERNEL_USED)
+		return;
+	if (xchg(&cpu->tlb.kernel, TLB_KERNEL_USED) == TLB_KERNEL_OWES) {
+		flush_local_all();
+		cpu->stat.tlb[TLB_VMALLOC].flushes++;
+	}
+}
+
+void tlb_leave_kernel(void)
+{
+	store_release(&this_cpu()->tlb.kernel, TLB_KERNEL_QUIET); /* after the last use */
+}
+
+/* true: it is outside and will flush on its way in. */
+static bool owes_kernel_flush(struct cpu *cpu)
+{
+	u64 mark = tlbsan_now();
+
+	if (!cmpxchg_bool(&cpu->tlb.kernel, TLB_KERNEL_QUIET, TLB_KERNEL_OWES) &&
+	    !cmpxchg_bool(&cpu->tlb.kernel, TLB_KERNEL_OWES, TLB_KERNEL_OWES)) /* still? in order, too */
+		return false;
+	tlbsan_skipped_kernel(cpu, mark);
+	return true;
 }
 
 /* ---- The target's side --------------------------------------------------------------------- */
@@ -129,12 +167,6 @@ static bool flush_mm_request(struct cpu_tlb *tlb, const struct tlb_request *req)
 		flush_local_user(tlb);
 	}
 	return true;
-}
-
-static void flush_local_all(void)
-{
-	tlbsan_flushed_all(this_cpu());
-	local_flush_tlb_all();
 }
 
 static bool flush_kernel_request(const struct tlb_request *req)
@@ -216,19 +248,27 @@ void tlb_init(void)
 
 /* ---- The initiator's side ------------------------------------------------------------------- */
 
-/* Which of these CPUs need an interrupt: lazy ones catch up by generation on their own. */
+/* The lazy catch up by generation, for kernel addresses those outside the kernel on their way in. */
+static bool may_skip(struct cpu *cpu, enum tlb_request_kind kind, const struct mm *mm)
+{
+	if (kind == TLB_FLUSH_KERNEL)
+		return owes_kernel_flush(cpu);
+	if (kind == TLB_DROP_MM || !load_acquire(&cpu->tlb.lazy))
+		return false;
+	tlbsan_skipped(cpu, mm);
+	return true;
+}
+
+/* Which of these CPUs need an interrupt. */
 static cpumask_t choose_targets(struct cpu *self, cpumask_t cpus_in_mask, enum tlb_request_kind kind,
 				const struct mm *mm, struct tlb_counters *stat)
 {
 	cpumask_t targets = cpus_in_mask & READ_ONCE(cpu_online_mask) & ~CPU_BIT(self->id);
 	unsigned cpu;
 
-	if (kind != TLB_FLUSH_ALL_USER && kind != TLB_FLUSH_MM)
-		return targets;
 	for_each_cpu(cpu, targets)
-		if (load_acquire(&cpus[cpu].tlb.lazy)) {
+		if (may_skip(&cpus[cpu], kind, mm)) {
 			targets &= ~CPU_BIT(cpu);
-			tlbsan_skipped(&cpus[cpu], mm);
 			stat->lazy++;
 		}
 	return targets;

@@ -28,6 +28,13 @@ struct tlb_request {
 	cpumask_t unacked;
 };
 
+/* Whether a CPU may use kernel addresses that come and go (vmalloc's); see mm/tlb.h. */
+enum tlb_kernel {
+	TLB_KERNEL_USED,  /* it runs kernel code */
+	TLB_KERNEL_QUIET, /* user mode or HLT: it has used its last, and will look here before the next */
+	TLB_KERNEL_OWES,  /* the same, and somebody relies on it: it flushes before the next */
+};
+
 struct cpu_tlb {
 	/* Own CPU, interrupts off. */
 	struct mm *loaded_mm; /* what CR3 points at; never NULL once threads run */
@@ -36,6 +43,9 @@ struct cpu_tlb {
 
 	/* Own CPU as initiator, preemption off from the first write to the last acknowledgement. */
 	struct tlb_request request;
+
+	/* enum tlb_kernel. Set by the own CPU, interrupts off; QUIET to OWES by initiators. */
+	u32 kernel;
 
 	/* Bit i: CPU i has published a request for this CPU. Set by initiators, taken whole here. */
 	cpumask_t pending;

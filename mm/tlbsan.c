@@ -47,6 +47,8 @@ static u64 flushed_user[NR_CPUS], flushed_all[NR_CPUS];
 /* What a CPU that was skipped must have caught up with before it runs user code. */
 static const struct mm *owed_mm[NR_CPUS];
 static u64 owed_gen[NR_CPUS];
+/* Skipped outside the kernel: flushes before it does anything inside. */
+static bool owes_kernel[NR_CPUS];
 
 static const struct lock_class tlbsan_class = {"TLB sanitizer", RANK_TLBSAN, true};
 static spinlock_t lock = SPINLOCK_INIT(tlbsan_class);
@@ -71,6 +73,20 @@ void tlbsan_init(void)
 }
 
 /* ---- Entries ---------------------------------------------------------------------------------------- */
+
+static void assert_came_in_properly(void)
+{
+	ASSERT(!owes_kernel[smp_cpu_id()], "tlbsan: rule 10: cpu%u was skipped outside the kernel and is "
+	       "inside without having flushed", smp_cpu_id());
+}
+
+static u64 enter(void)
+{
+	u64 flags = spin_lock_irqsave(&lock);
+
+	assert_came_in_properly();
+	return flags;
+}
 
 static u32 *pfn_chain(u64 pfn)
 {
@@ -186,7 +202,7 @@ void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, enum pte_gone how)
 		       "space %lu without a new generation (%lu)", mm->id, mm->tlb_gen);
 		mm->tlbsan_gathered = mm->tlb_gen;
 	}
-	flags = spin_lock_irqsave(&lock);
+	flags = enter();
 	cpus_in_mask = mm ? READ_ONCE(mm->cpumask) : READ_ONCE(cpu_online_mask);
 	index = cpus_in_mask ? take_entry() : 0;
 	if (index) {
@@ -215,7 +231,7 @@ void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, enum pte_gone how)
 
 void __tlbsan_flushed_user(struct cpu *cpu)
 {
-	u64 flags = spin_lock_irqsave(&lock);
+	u64 flags = enter();
 
 	flushed_user[cpu->id] = ++seq;
 	owed_mm[cpu->id] = NULL; /* paid, or on another address space */
@@ -228,7 +244,7 @@ void __tlbsan_flushed_user(struct cpu *cpu)
  */
 void __tlbsan_leave_mm(struct cpu *cpu, struct mm *prev)
 {
-	u64 flags = spin_lock_irqsave(&lock);
+	u64 flags = enter();
 	u32 i;
 
 	cpumask_clear_atomic(&prev->cpumask, cpu->id);
@@ -243,13 +259,14 @@ void __tlbsan_flushed_all(struct cpu *cpu)
 {
 	u64 flags = spin_lock_irqsave(&lock);
 
+	owes_kernel[cpu->id] = false;
 	flushed_user[cpu->id] = flushed_all[cpu->id] = ++seq;
 	spin_unlock_irqrestore(&lock, flags);
 }
 
 void __tlbsan_flushed_page(struct cpu *cpu, struct mm *mm, u64 va)
 {
-	u64 flags = spin_lock_irqsave(&lock);
+	u64 flags = enter();
 	u32 i;
 
 	for (i = *va_chain(mm, va); i; i = pool[i].next_va)
@@ -265,7 +282,7 @@ void __tlbsan_flushed_page(struct cpu *cpu, struct mm *mm, u64 va)
  */
 void __tlbsan_skipped(struct cpu *cpu, const struct mm *mm)
 {
-	u64 flags = spin_lock_irqsave(&lock);
+	u64 flags = enter();
 	const struct mm *loaded = READ_ONCE(cpu->tlb.loaded_mm);
 
 	flushed_user[cpu->id] = ++seq;
@@ -273,6 +290,18 @@ void __tlbsan_skipped(struct cpu *cpu, const struct mm *mm)
 		owed_mm[cpu->id] = loaded;
 		owed_gen[cpu->id] = mm ? READ_ONCE(mm->tlb_gen) : loaded->tlbsan_gathered;
 	}
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+/* If it has come in meanwhile it has seen that it owes. */
+void __tlbsan_skipped_kernel(struct cpu *cpu, u64 mark)
+{
+	u64 flags = enter();
+
+	if (flushed_all[cpu->id] <= mark)
+		flushed_all[cpu->id] = mark + 1;
+	if (READ_ONCE(cpu->tlb.kernel) == TLB_KERNEL_OWES)
+		owes_kernel[cpu->id] = true;
 	spin_unlock_irqrestore(&lock, flags);
 }
 
@@ -304,7 +333,7 @@ static void __noreturn report(const struct stale_entry *e, const char *rule)
 
 void __tlbsan_check_free(struct page *page)
 {
-	u64 pfn = page_to_pfn(page), flags = spin_lock_irqsave(&lock);
+	u64 pfn = page_to_pfn(page), flags = enter();
 	u32 i, next;
 
 	for (i = *pfn_chain(pfn); i; i = next) {
@@ -320,7 +349,7 @@ void __tlbsan_check_free(struct page *page)
 
 void __tlbsan_check_copy(struct page *page, const char *what)
 {
-	u64 pfn = page_to_pfn(page), flags = spin_lock_irqsave(&lock);
+	u64 pfn = page_to_pfn(page), flags = enter();
 	char rule[96];
 	u32 i;
 
@@ -339,7 +368,7 @@ void __tlbsan_check_copy(struct page *page, const char *what)
  */
 void __tlbsan_caught_up(struct cpu *cpu, struct mm *mm, u64 gen)
 {
-	u64 flags = spin_lock_irqsave(&lock);
+	u64 flags = enter();
 	u32 i;
 
 	if (mm->tlbsan_gathered_seq >= flushed_user[cpu->id])
@@ -358,7 +387,7 @@ static bool shows_same_page(const struct stale_entry *e, const struct page *page
 /* Any address space that has the page of the file by another frame, this address or another. */
 void __tlbsan_check_map(struct mm *mm, u64 va, struct page *page)
 {
-	u64 flags = spin_lock_irqsave(&lock), pfn = page_to_pfn(page);
+	u64 flags = enter(), pfn = page_to_pfn(page);
 	const char *rule = "rule 3: a page becomes writable in a new frame while a CPU may use the old";
 	u32 i;
 
@@ -381,7 +410,7 @@ static void check_rights(const struct stale_entry *e, struct mm *mm, u64 start, 
 /* By address if the range is short, by entry if it is long. */
 void __tlbsan_check_range(struct mm *mm, u64 start, u64 end)
 {
-	u64 flags = spin_lock_irqsave(&lock), va;
+	u64 flags = enter(), va;
 	u32 i;
 
 	if ((end - start) >> PAGE_SHIFT < pool_used)
@@ -408,7 +437,7 @@ static void note_queued(struct stale_entry *e, u64 start, u64 end, u64 mark)
 
 void __tlbsan_vmap_queued(u64 start, u64 end, u64 mark)
 {
-	u64 flags = spin_lock_irqsave(&lock), va;
+	u64 flags = enter(), va;
 	u32 i;
 
 	seq++;
@@ -424,7 +453,7 @@ void __tlbsan_vmap_queued(u64 start, u64 end, u64 mark)
 
 void __tlbsan_check_aliases(u64 mark)
 {
-	u64 flags = spin_lock_irqsave(&lock);
+	u64 flags = enter();
 	u32 i;
 
 	for (i = 1; i < pool_used; i++)
@@ -436,7 +465,7 @@ void __tlbsan_check_aliases(u64 mark)
 /* Pages shared with a child are there, read-only: nobody may write them through an old entry. */
 void __tlbsan_check_fork(struct mm *parent)
 {
-	u64 flags = spin_lock_irqsave(&lock);
+	u64 flags = enter();
 	pte_t *pte;
 	u32 i;
 
@@ -450,7 +479,7 @@ void __tlbsan_check_fork(struct mm *parent)
 	spin_unlock_irqrestore(&lock, flags);
 }
 
-/* Context: interrupts off, the CPU itself, after an address-space switch. */
+/* Context: interrupts off, the CPU itself, at each switch of threads. */
 void __tlbsan_check_cpu(struct cpu *cpu)
 {
 	struct cpu_tlb *tlb = &cpu->tlb;
@@ -463,6 +492,7 @@ void __tlbsan_check_cpu(struct cpu *cpu)
 	       "tlbsan: rule 5: cpu%u uses address space %lu and is not in its mask", cpu->id, mm->id);
 	ASSERT(tlb->local_gen <= READ_ONCE(mm->tlb_gen),
 	       "tlbsan: rule 6: cpu%u is at generation %lu of %lu", cpu->id, tlb->local_gen, mm->tlb_gen);
+	assert_came_in_properly();
 	if (tlb->lazy)
 		return;
 	spin_lock(&lock);

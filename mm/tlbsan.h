@@ -19,7 +19,8 @@
  *           INVLPG has no older change left
  *   rule 9  D was set when a PTE was cleared: the page is marked dirty
  *   rule 10 kernel addresses (mm/vmalloc.h): none is given out again, and no call that promises to have
- *           flushed them returns, while a CPU may translate it
+ *           flushed them returns, while a CPU may translate it; a CPU that was skipped because it was
+ *           outside the kernel does nothing inside before it has flushed
  *   rule 11 kernel (global) entries: only INVLPG or a CR4.PGE toggle takes them out
  *
  * Rules 7 (the batch) and 8 (IPIs) are assertions in tlb_batch.c and tlb.c.
@@ -80,6 +81,9 @@ u64 tlbsan_now(void);
 /* A shootdown of mm's addresses (NULL: of what batches gathered) skips a lazy CPU. */
 #define tlbsan_skipped(cpu, mm)           TLBSAN_HOOK(__tlbsan_skipped(cpu, mm))
 
+/* One of kernel addresses relies on a CPU outside the kernel. What was cleared up to `mark` counts. */
+#define tlbsan_skipped_kernel(cpu, mark)  TLBSAN_HOOK(__tlbsan_skipped_kernel(cpu, mark))
+
 /* ---- The moments that matter. ---------------------------------------------------------------------- */
 
 #define tlbsan_check_free(page)           TLBSAN_HOOK(__tlbsan_check_free(page))
@@ -105,6 +109,7 @@ void __tlbsan_flushed_all(struct cpu *cpu);
 void __tlbsan_flushed_page(struct cpu *cpu, struct mm *mm, u64 va);
 void __tlbsan_caught_up(struct cpu *cpu, struct mm *mm, u64 gen);
 void __tlbsan_skipped(struct cpu *cpu, const struct mm *mm);
+void __tlbsan_skipped_kernel(struct cpu *cpu, u64 mark);
 void __tlbsan_check_free(struct page *page);
 void __tlbsan_check_copy(struct page *page, const char *what);
 void __tlbsan_check_map(struct mm *mm, u64 va, struct page *page);

@@ -27,8 +27,9 @@ static struct {
 	u64 cr3, cr4;
 	u64 user[NR_PAGES], kernel; /* TLB: the PTE an entry was made from; 0: no entry */
 	bool in_user;
+	bool quiet; /* uses no kernel addresses that come and go */
 } machines[MODEL_CPUS];
-static bool gone[NR_MMS][NR_PAGES], frame_free[NR_FRAMES];
+static bool gone[NR_MMS][NR_PAGES], frame_free[NR_FRAMES], kernel_gone;
 static irq_handler tlb_handler;
 
 static const struct lock_class ptl_class = {"ptl", RANK_PTL, false};
@@ -43,6 +44,7 @@ static void name_cpu(unsigned i)
 	struct cpu_tlb *tlb = &cpus[i].tlb;
 
 	name_memory(&tlb->lazy, sizeof(tlb->lazy), "cpu%u lazy", i);
+	name_memory(&tlb->kernel, sizeof(tlb->kernel), "cpu%u kernel", i);
 	name_memory(&tlb->pending, sizeof(tlb->pending), "cpu%u pending", i);
 	name_memory(&tlb->request, sizeof(tlb->request), "cpu%u request", i);
 	name_memory(&tlb->request.unacked, sizeof(tlb->request.unacked), "cpu%u unacked", i);
@@ -59,6 +61,7 @@ static void reset_cpu(unsigned i)
 	cpu->tlb.loaded_mm = &init_mm;
 	cpu->tlb.lazy = 1;
 	machines[i].cr3 = INIT_CR3;
+	machines[i].cr4 = CR4_PGE;
 	memset(&threads[i], 0, sizeof(threads[i]));
 	strcpy(threads[i].name, "thread");
 	name_cpu(i);
@@ -86,6 +89,7 @@ void machine_reset(void)
 
 	memset(machines, 0, sizeof(machines));
 	memset(gone, 0, sizeof(gone));
+	kernel_gone = false;
 	memset(frame_free, 0, sizeof(frame_free));
 	memset(frames, 0, sizeof(frames));
 	init_mm = (struct mm){.cr3 = INIT_CR3};
@@ -233,13 +237,36 @@ void assert_frame_free(unsigned frame)
 	check_all();
 }
 
+static void check_kernel(unsigned cpu)
+{
+	require(!kernel_gone || !model_cpus[cpu].exists || machines[cpu].quiet || !machines[cpu].kernel,
+		"cpu%u translates a kernel address that was freed", cpu);
+}
+
 void assert_kernel_gone(void)
 {
 	unsigned cpu;
 
+	kernel_gone = true;
 	for (cpu = 0; cpu < MODEL_CPUS; cpu++)
-		require(!model_cpus[cpu].exists || !machines[cpu].kernel,
-			"cpu%u translates a kernel address that was freed", cpu);
+		check_kernel(cpu);
+}
+
+void leave_kernel(void)
+{
+	scheduling_point();
+	machines[model_cpu()].quiet = true;
+	note("uses no kernel addresses any more");
+	tlb_leave_kernel();
+}
+
+void enter_kernel(void)
+{
+	tlb_enter_kernel();
+	scheduling_point();
+	machines[model_cpu()].quiet = false;
+	note("uses kernel addresses");
+	check_kernel(model_cpu());
 }
 
 void assert_not_loaded(unsigned mm)
@@ -328,16 +355,22 @@ void irq_register(u8 vector, irq_handler handler)
 void machine_interrupt(void)
 {
 	struct model_cpu *cpu = &model_cpus[model_cpu()];
+	bool quiet;
 
 	memory_fence();
 	note("interrupt");
 	cpu->irq_pending = false;
 	cpu->irqs_on = false;
 	cpu->in_interrupt = true;
+	quiet = machines[model_cpu()].quiet;
+	if (quiet)
+		enter_kernel();
 	if (scenario->interrupt)
 		scenario->interrupt();
 	else
 		tlb_handler();
+	if (quiet)
+		leave_kernel();
 	memory_fence();
 	note("end of interrupt");
 	cpu->in_interrupt = false;

@@ -36,7 +36,10 @@ void leave_user(void);
 void assert_gone(unsigned mm, unsigned page);
 /* ... translate to the frame. */
 void assert_frame_free(unsigned frame);
-/* No TLB at all may translate KERNEL_VA. */
+/* Kernel addresses: this CPU has used its last for now (and is then out of the kernel), or is back. */
+void leave_kernel(void);
+void enter_kernel(void);
+/* No CPU in the kernel may translate KERNEL_VA, and later none that comes in. */
 void assert_kernel_gone(void);
 /* No CR3 may point to it. */
 void assert_not_loaded(unsigned mm);

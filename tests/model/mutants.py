@@ -20,6 +20,7 @@ BUILD = ROOT / "build/model"
 LIMIT = 600  # seconds for one counterexample: only there to end a loop
 
 STALE = r"in user mode translates"
+KERNEL = r"translates a kernel address"
 # Patch: the scenario that finds it, and how; THREADS: tests/model/threads.c does, not the model checker.
 THREADS = "threads"
 MUTANTS = {
@@ -36,13 +37,16 @@ MUTANTS = {
     "40-mask-before-the-exchange": ("reclaim_switch_in", STALE),
     "41-no-generation": ("reclaim_lazy", STALE),
     "42-lazy-cpu-does-not-catch-up": ("lazy_return", STALE),
-    "44-kernel-range-by-cr3": ("kernel_range", r"translates a kernel address"),
+    "44-kernel-range-by-cr3": ("kernel_range", KERNEL),
     "47-generation-after-the-flush": ("two_and_lazy", STALE),
     "48-acknowledged-before-flushed": ("generations", STALE),
     "56-requests-cleared-after-serving": ("two_initiators", r"deadlock|nobody asked"),
     "flag-for-count": ("two_munmaps", STALE),
     "generation-after-cr3": ("change_over", STALE),
     "interrupt-before-pending": ("lazy_return", r"nobody asked"),
+    "kernel-entered-by-load-and-store": ("kernel_quiet", KERNEL),
+    "kernel-skipped-by-load-and-store": ("kernel_quiet", KERNEL),
+    "kernel-owed-not-flushed": ("kernel_quiet", KERNEL),
     "lazy-without-fence": ("lazy_return", STALE),
     "lazy-read-relaxed": (THREADS, r"data race .* in free_frame|data race .* in read_pages"),
     "llist-link-after-push": ("push_push_take", r"was pushed"),

@@ -169,6 +169,33 @@ static void vunmap(void)
 	assert_kernel_gone();
 }
 
+/* Into user mode and back, twice: entries and exits take no interrupts. */
+static void out_of_the_kernel_and_back(void)
+{
+	unsigned times;
+
+	for (times = 0; times < 2; times++) {
+		local_irq_disable();
+		leave_kernel();
+		local_irq_enable();
+		local_irq_disable();
+		enter_kernel();
+		local_irq_enable();
+	}
+}
+
+static void start_all_inside(void)
+{
+	start_cpu(0, &mms[0], IN_KERNEL);
+	start_cpu(1, &mms[0], IN_KERNEL);
+	start_cpu(2, &mms[1], IN_KERNEL);
+}
+
+static void vunmap_other(void)
+{
+	flush_tlb_kernel_range(KERNEL_VA, KERNEL_VA + PAGE_SIZE);
+}
+
 const struct scenario shootdown_scenarios[] = {
 	{"switch_in", "a CPU enters an address space while another unmaps", 5, no_setup,
 	 {unmap_first, come_and_go}, NULL, check_counters},
@@ -190,5 +217,9 @@ const struct scenario shootdown_scenarios[] = {
 	 {drop, leave_for_other, stay_in_user}, NULL, check_counters},
 	{"kernel_range", "a kernel page goes", 2, start_kernel,
 	 {vunmap, stop_user, stay_in_user}, NULL, check_counters},
+	{"kernel_quiet", "a kernel page goes while a CPU leaves the kernel and comes back", 4,
+	 start_all_inside, {vunmap, out_of_the_kernel_and_back}, NULL, check_counters},
+	{"kernel_quiet_two", "the same with two CPUs that flush", 2, start_all_inside,
+	 {vunmap, out_of_the_kernel_and_back, vunmap_other}, NULL, check_counters},
 	{0},
 };
