@@ -67,32 +67,31 @@ static u64 *walk_to_level(u64 *pml4, u64 va, unsigned level, bool alloc)
 	return table;
 }
 
+static pte_t *entry_of(u64 *pml4, u64 va, int level, bool alloc)
+{
+	u64 *table = walk_to_level(pml4, va, level, alloc);
+
+	return table ? &table[table_index(va, level)] : NULL;
+}
+
 pte_t *pte_lookup(u64 *pml4, u64 va)
 {
-	u64 *table = walk_to_level(pml4, va, 0, false);
-
-	return table ? &table[table_index(va, 0)] : NULL;
+	return entry_of(pml4, va, 0, false);
 }
 
 pte_t *pte_alloc(u64 *pml4, u64 va)
 {
-	u64 *table = walk_to_level(pml4, va, 0, true);
-
-	return table ? &table[table_index(va, 0)] : NULL;
+	return entry_of(pml4, va, 0, true);
 }
 
 pte_t *pmd_lookup(u64 *pml4, u64 va)
 {
-	u64 *table = walk_to_level(pml4, va, 1, false);
-
-	return table ? &table[table_index(va, 1)] : NULL;
+	return entry_of(pml4, va, 1, false);
 }
 
 pte_t *pmd_alloc(u64 *pml4, u64 va)
 {
-	u64 *table = walk_to_level(pml4, va, 1, true);
-
-	return table ? &table[table_index(va, 1)] : NULL;
+	return entry_of(pml4, va, 1, true);
 }
 
 void pmd_set_table(pte_t *pmd, void *table)

@@ -20,20 +20,6 @@
 #include "mm/tlb_batch.h"
 #include "mm/vmalloc.h"
 
-static void cpu_brand(char *buf)
-{
-	u32 leaf;
-
-	if (cpuid(0x80000000, 0).eax < 0x80000004)
-		return;
-	for (leaf = 0; leaf < 3; leaf++) {
-		struct cpuid_regs r = cpuid(0x80000002 + leaf, 0);
-		u32 words[4] = {r.eax, r.ebx, r.ecx, r.edx};
-
-		memcpy(buf + leaf * 16, words, 16);
-	}
-}
-
 static void fill_memory(struct info_system *info)
 {
 	unsigned node;
@@ -85,7 +71,6 @@ static s64 info_system(u64 buf, u64 size)
 	strlcpy(info->purge_policy, purge_policy_name(), sizeof(info->purge_policy));
 	strlcpy(info->tlb_policy, tlb_policy->name, sizeof(info->tlb_policy));
 	strlcpy(info->migrate_policy, migrate_policy_name(), sizeof(info->migrate_policy));
-	cpu_brand(info->cpu_model);
 	strlcpy(info->apic_mode, lapic_mode(), sizeof(info->apic_mode));
 	(void)cmdline_get("run", info->boot_command, sizeof(info->boot_command));
 	strlcpy(info->cmdline, cmdline_text(), sizeof(info->cmdline));

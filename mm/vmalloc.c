@@ -258,8 +258,3 @@ void kernel_stack_free(u64 base)
 	*(u64 *)base = free_stacks;
 	free_stacks = base;
 }
-
-bool in_stack_guard(u64 addr)
-{
-	return addr >= VMALLOC_BASE && addr < VMALLOC_END;
-}

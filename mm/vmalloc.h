@@ -89,5 +89,3 @@ int purge_policy_set(const char *name);
 /* KERNEL_STACK_SIZE bytes with unmapped pages on both sides. Freed ones are kept. */
 u64 kernel_stack_alloc(void);
 void kernel_stack_free(u64 base);
-/* Is this address in the page below a kernel stack? For a clear message on overflow. */
-bool in_stack_guard(u64 addr);

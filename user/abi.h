@@ -229,7 +229,6 @@ struct info_system {
 	char tlb_policy[16];
 	char migrate_policy[16];
 	char purge_policy[16];
-	char cpu_model[52];
 	char apic_mode[12]; /* "xapic" or "x2apic" */
 	char boot_command[256]; /* run= from the command line: what the monitor does first */
 	char cmdline[256];

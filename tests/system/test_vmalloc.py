@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gather_vm import parse_results
+from gather_vm import parse_results, parse_stat
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL, MIDDLE, LARGE = 1024, 32768, 131072
@@ -59,6 +59,14 @@ def test_figures_repeat():
     assert len(results(console, "vmalloc")) == 28
     assert re.search(r"^ +\d+ ns +\d+$", console, re.M)
     assert replay(short, CPUS="2", SHIFT="0") == console
+
+
+def test_cpus_outside_the_kernel_are_left_alone():
+    """Threads in user mode on all CPUs, and one that frees: whoever is not in the kernel is not asked."""
+    stat = parse_stat(replay("run=purge+pernode+100;run+movers+--pages+16+--rounds+10+&;"
+                             "run+vmalloc-test+50+1;wait;stat"))["vmalloc"]
+    assert stat["lazy"] > 4 * stat["targets"] > 0
+    assert stat["taken"] + stat["coalesced"] == stat["targets"]
 
 
 def test_a_program_sees_the_same():

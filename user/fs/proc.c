@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "user/lib/cpus.h"
 #include "user/lib/gather.h"
 
 #define MAX_CPUS     64
@@ -139,9 +140,12 @@ static void show_meminfo(struct text *out)
 
 static void show_cpuinfo(struct text *out)
 {
+	char model[CPU_MODEL_SIZE];
+
+	cpu_model(model);
 	for (unsigned int i = 0; i < nr_cpus; i++) {
 		text_printf(out, "processor\t: %u\n", cpus[i].cpu);
-		text_printf(out, "model name\t: %.*s\n", (int)sizeof(sys.cpu_model), sys.cpu_model);
+		text_printf(out, "model name\t: %s\n", model);
 		text_printf(out, "cpu MHz\t\t: %llu.%03llu\n", (ull)sys.tsc_khz / 1000,
 			    (ull)sys.tsc_khz % 1000);
 		text_printf(out, "apicid\t\t: %u\n", cpus[i].apic_id);

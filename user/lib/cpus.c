@@ -1,7 +1,8 @@
-/* cpus.c - which CPUs this process may use, and pinning to one of them. */
+/* cpus.c - which CPUs this process may use, pinning to one of them, and what they are. */
 #define _GNU_SOURCE
 #include "user/lib/cpus.h"
 
+#include <cpuid.h>
 #include <sched.h>
 #include <string.h>
 
@@ -35,4 +36,16 @@ int cpus_unpin(void)
 
 	memset(&all, 0xff, sizeof(all)); /* what there is not, the kernel leaves out */
 	return sched_setaffinity(0, sizeof(all), &all);
+}
+
+void cpu_model(char model[CPU_MODEL_SIZE])
+{
+	unsigned int words[12] = {0}, i;
+
+	if (__get_cpuid_max(0x80000000, NULL) >= 0x80000004)
+		for (i = 0; i < 3; i++)
+			__cpuid(0x80000002 + i, words[4 * i], words[4 * i + 1], words[4 * i + 2],
+				words[4 * i + 3]);
+	memcpy(model, words, sizeof(words));
+	model[sizeof(words)] = 0;
 }

@@ -13,4 +13,8 @@ int cpus_unpin(void);
 /* Pins the calling thread to the index-th usable CPU, counting round. Returns 0 or -1 (errno). */
 int cpus_pin(unsigned int index);
 
+/* The processor's name, by CPUID; "" when it has none. */
+#define CPU_MODEL_SIZE 49
+void cpu_model(char model[CPU_MODEL_SIZE]);
+
 #endif

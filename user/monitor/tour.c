@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "user/lib/args.h"
+#include "user/lib/cpus.h"
 #include "user/lib/gen.h"
 #include "user/monitor/commands.h"
 #include "user/monitor/program.h"
@@ -30,8 +31,11 @@ static unsigned int default_file_mib(const struct info_system *sys)
 
 static void print_machine(const struct info_system *sys)
 {
-	printf("Gather on %u CPUs (%.*s, %s), %llu MiB of memory managed of %llu MiB.\n",
-	       sys->cpus_online, (int)sizeof(sys->cpu_model), sys->cpu_model, sys->apic_mode,
+	char model[CPU_MODEL_SIZE];
+
+	cpu_model(model);
+	printf("Gather on %u CPUs (%s, %s), %llu MiB of memory managed of %llu MiB.\n",
+	       sys->cpus_online, model, sys->apic_mode,
 	       (ull)MIB_OF(sys->mem_total_pages), (ull)MIB_OF(sys->mem_boot_pages));
 	printf("Watermarks: min %llu, low %llu, high %llu pages. A batch holds %u frame numbers.\n",
 	       (ull)sys->watermark_min, (ull)sys->watermark_low, (ull)sys->watermark_high,
