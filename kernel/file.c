@@ -223,30 +223,17 @@ static s64 write_chunk(struct file *file, void *page, u64 len)
 	return err ? err : (s64)len;
 }
 
-/* One step: user memory to file, or the other way. */
-static s64 transfer_chunk(struct file *file, void *page, u64 buf, u64 len, bool write)
-{
-	s64 n;
-
-	if (write)
-		return copy_from_user(page, buf, len) ? -EFAULT : write_chunk(file, page, len);
-	n = read_chunk(file, page, len);
-	return n > 0 && copy_to_user(buf, page, (u64)n) ? -EFAULT : n;
-}
-
-/* All of it, in steps of at most a page through a buffer of the kernel's. */
-static s64 transfer(struct file *file, u64 buf, u64 len, bool write)
+static s64 read_file(struct file *file, u64 buf, u64 len)
 {
 	void *page = kpage_alloc(0);
 	s64 done = 0, n = 0;
 
 	if (!page)
 		return -ENOMEM;
-	if (write && (file->flags & O_APPEND))
-		file->offset = READ_ONCE(file->object->size);
 	while ((u64)done < len) {
-		n = transfer_chunk(file, page, buf + (u64)done, MIN(len - (u64)done, PAGE_SIZE),
-				   write);
+		n = read_chunk(file, page, MIN(len - (u64)done, PAGE_SIZE));
+		if (n > 0 && copy_to_user(buf + (u64)done, page, (u64)n))
+			n = -EFAULT;
 		if (n <= 0)
 			break;
 		file->offset += (u64)n;
@@ -264,42 +251,85 @@ s64 sys_read(u64 fd, u64 buf, u64 len)
 		return -EBADF;
 	if (file->kind == FILE_CONSOLE)
 		return console_read(buf, MIN(len, MAX_RW));
-	return transfer(file, buf, MIN(len, MAX_RW), false);
+	return read_file(file, buf, MIN(len, MAX_RW));
 }
 
-s64 sys_write(u64 fd, u64 buf, u64 len)
-{
-	struct file *file __cleanup(file_cleanup) = fd_lookup(fd);
-
-	if (!file || file->kind == FILE_STREAM ||
-	    (file->kind == FILE_OBJECT && !file_writable(file)))
-		return -EBADF;
-	return transfer(file, buf, MIN(len, MAX_RW), true);
-}
+/* What is written, gathered into a page: a line of several pieces goes out in one. */
+struct writer {
+	struct file *file;
+	void *page;
+	u64 fill;
+	s64 done;
+};
 
 struct iovec {
 	u64 base, len;
 };
 
-s64 sys_writev(u64 fd, u64 user_iov, u64 count)
+static int write_out(struct writer *w)
 {
-	struct iovec iov;
-	s64 total = 0, n;
+	s64 n = w->fill ? write_chunk(w->file, w->page, w->fill) : 0;
+
+	w->fill = 0;
+	if (n < 0)
+		return (int)n;
+	w->file->offset += (u64)n;
+	w->done += n;
+	return 0;
+}
+
+static int write_piece(struct writer *w, struct iovec piece)
+{
+	int err = 0;
+	u64 n;
+
+	for (; piece.len && !err; piece.base += n, piece.len -= n) {
+		n = MIN(piece.len, PAGE_SIZE - w->fill);
+		if (copy_from_user((u8 *)w->page + w->fill, piece.base, n))
+			return -EFAULT;
+		w->fill += n;
+		err = w->fill == PAGE_SIZE ? write_out(w) : 0;
+	}
+	return err;
+}
+
+/* user_iov 0: the one piece there is. */
+static s64 write_pieces(u64 fd, struct iovec piece, u64 user_iov, u64 count)
+{
+	struct file *file __cleanup(file_cleanup) = fd_lookup(fd);
+	struct writer w = {.file = file};
+	int err = 0, last;
 	u64 i;
 
+	if (!file || file->kind == FILE_STREAM ||
+	    (file->kind == FILE_OBJECT && !file_writable(file)))
+		return -EBADF;
+	w.page = kpage_alloc(0);
+	if (!w.page)
+		return -ENOMEM;
+	if (file->flags & O_APPEND)
+		file->offset = READ_ONCE(file->object->size);
+	for (i = 0; i < count && !err; i++) {
+		if (user_iov && copy_from_user(&piece, user_iov + i * sizeof(piece), sizeof(piece)))
+			err = -EFAULT;
+		else
+			err = write_piece(&w, piece);
+	}
+	last = write_out(&w); /* also what came before a fault */
+	kpage_free(w.page, 0);
+	return w.done ? w.done : err ? err : last;
+}
+
+s64 sys_write(u64 fd, u64 buf, u64 len)
+{
+	return write_pieces(fd, (struct iovec){buf, MIN(len, MAX_RW)}, 0, 1);
+}
+
+s64 sys_writev(u64 fd, u64 user_iov, u64 count)
+{
 	if (count > IOV_LIMIT)
 		return -EINVAL;
-	for (i = 0; i < count; i++) {
-		if (copy_from_user(&iov, user_iov + i * sizeof(iov), sizeof(iov)))
-			return total ? total : -EFAULT;
-		n = iov.len ? sys_write(fd, iov.base, iov.len) : 0;
-		if (n < 0)
-			return total ? total : n;
-		total += n;
-		if ((u64)n < iov.len)
-			break;
-	}
-	return total;
+	return write_pieces(fd, (struct iovec){0}, user_iov, count);
 }
 
 s64 sys_lseek(u64 fd, u64 offset, u64 whence)

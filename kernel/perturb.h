@@ -34,6 +34,7 @@
 	X(migrate_unmapped) /* a batch has migration entries, and is not flushed yet */            \
 	X(migrate_copied)   /* a batch is copied, and not mapped again yet */                      \
 	X(migrate_remapped) /* it is, and the old frames are not freed yet */                      \
+	X(block_gone)    /* a block has left its queue and is not freed yet */                      \
 	X(purge_taken)   /* a purge has its list, and has not flushed yet */                        \
 	X(purge_flushed) /* it has, and no area is free yet */                                      \
 	X(table_missing) /* a page table is not there, a new one not entered yet */                 \

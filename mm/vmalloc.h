@@ -58,7 +58,8 @@ struct page *vmalloc_to_page(const void *addr);
  * The same as vmap for at most VMAP_MAX_ALLOC pages and a short time: from a block of addresses
  * that is this CPU's own, without the common lock and without a guard page. Context: may sleep.
  */
-#define VMAP_MAX_ALLOC 32
+#define VMAP_MAX_ALLOC   32
+#define VMAP_BLOCK_PAGES 256 /* of a block */
 void *vm_map_ram(struct page **pages, unsigned count);
 void vm_unmap_ram(void *addr, unsigned count);
 

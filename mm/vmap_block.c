@@ -14,13 +14,13 @@
 #include "arch/paging.h"
 #include "kernel/cpu.h"
 #include "kernel/log.h"
+#include "kernel/perturb.h"
 #include "mm/slab.h"
 #include "mm/tlbsan.h"
 #include "mm/vmalloc.h"
 #include "mm/vmap.h"
 
-#define BLOCK_PAGES 256
-#define BLOCK_SIZE  (BLOCK_PAGES * PAGE_SIZE)
+#define BLOCK_SIZE (VMAP_BLOCK_PAGES * PAGE_SIZE)
 
 struct vmap_block {
 	struct list_head node; /* the queue's; this and what follows under its lock */
@@ -53,7 +53,7 @@ static u64 take_from_block(struct vmap_block_queue *queue, unsigned count)
 
 	spin_guard(&queue->lock);
 	list_for_each(block, &queue->blocks, node)
-		if (block->used + count <= BLOCK_PAGES) {
+		if (block->used + count <= VMAP_BLOCK_PAGES) {
 			block->used += count;
 			return block->area->node.start + (block->used - count) * PAGE_SIZE;
 		}
@@ -93,25 +93,26 @@ void *vm_map_ram(struct page **pages, unsigned count)
 	return NULL;
 }
 
-/* The block goes to its end: nobody finds it any more. Context: the queue's lock held. */
-static void take_off(struct vmap_block *block, struct llist_node **gone)
+/*
+ * From the queue to a lazy list under one lock: a purge looks at the blocks first and then at the lists,
+ * and must find what was unmapped here in one of them. Context: the queue's lock held.
+ */
+static void take_off(struct vmap_block *block, struct list_head *gone)
 {
 	list_del(&block->node);
-	block->area->lazy.next = *gone;
-	*gone = &block->area->lazy;
+	list_add(&block->node, gone);
+	block->area->owns_frames = false;
+	block->area->state = VMAP_LAZY;
+	purge_queue(block->area); /* no longer ours */
 }
 
-static void free_blocks(struct llist_node *gone)
+static void free_blocks(struct list_head *gone)
 {
-	struct llist_node *node, *next;
-	struct vmap_area *area;
+	struct vmap_block *block;
 
-	llist_for_each_safe(node, next, gone) {
-		area = vmap_area_of(node);
-		kfree(area->block);
-		area->owns_frames = false;
-		area->state = VMAP_LAZY;
-		purge_queue(area);
+	while ((block = list_pop(gone, struct vmap_block, node))) {
+		SYNC_POINT(block_gone);
+		kfree(block);
 	}
 }
 
@@ -120,7 +121,7 @@ void vm_unmap_ram(void *addr, unsigned count)
 	u64 start = (u64)addr, end = start + count * PAGE_SIZE, mark;
 	struct vmap_block *block = find_vmap_area(addr)->block;
 	struct vmap_block_queue *queue;
-	struct llist_node *gone = NULL;
+	struct list_head gone = LIST_HEAD_INIT(gone);
 
 	ASSERT(block, "vm_unmap_ram of %p, which is not vm_map_ram's", addr);
 	vmap_unmap_range(start, end, false, false);
@@ -132,16 +133,16 @@ void vm_unmap_ram(void *addr, unsigned count)
 	block->unmapped += count;
 	ASSERT(block->unmapped <= block->used, "%u pages unmapped in a block, %u given out",
 	       block->unmapped, block->used);
-	if (block->unmapped == BLOCK_PAGES)
+	if (block->unmapped == VMAP_BLOCK_PAGES)
 		take_off(block, &gone);
 	spin_unlock(&queue->lock);
 	tlbsan_vmap_queued(start, end, mark);
-	free_blocks(gone);
+	free_blocks(&gone);
 	purge_if_many();
 }
 
 /* Context: the queue's lock held. */
-static void collect_dirty(struct vmap_block *block, u64 *start, u64 *end, struct llist_node **gone)
+static void collect_dirty(struct vmap_block *block, u64 *start, u64 *end, struct list_head *gone)
 {
 	if (block->dirty_end) {
 		*start = MIN(*start, block->dirty_start);
@@ -155,7 +156,7 @@ static void collect_dirty(struct vmap_block *block, u64 *start, u64 *end, struct
 
 void vmap_blocks_dirty(u64 *start, u64 *end)
 {
-	struct llist_node *gone = NULL;
+	struct list_head gone = LIST_HEAD_INIT(gone);
 	struct vmap_block *block, *next;
 	unsigned cpu;
 
@@ -164,5 +165,5 @@ void vmap_blocks_dirty(u64 *start, u64 *end)
 		list_for_each_safe(block, next, &queues[cpu].blocks, node)
 			collect_dirty(block, start, end, &gone);
 	}
-	free_blocks(gone);
+	free_blocks(&gone);
 }

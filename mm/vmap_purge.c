@@ -31,6 +31,7 @@
 #include "kernel/perturb.h"
 #include "kernel/sched.h"
 #include "kernel/trace.h"
+#include "kernel/wait.h"
 #include "mm/page_alloc.h"
 #include "mm/slab.h"
 #include "mm/tlb.h"
@@ -62,6 +63,12 @@ static struct llist_head lazy[NR_CPUS]; /* the first alone, unless the policy is
 static const struct lock_class purge_class = {"vmap purge", RANK_VMALLOC, false};
 static struct mutex purge_mutex;
 static const struct purge_policy *policy;
+
+/* Policies exclude each other by different means, so they change only while nobody purges. */
+static struct mutex policy_mutex;
+static struct wait_queue policy_wait;
+static bool policy_changes;
+static u32 purges; /* in progress */
 
 /* ---- The steps ------------------------------------------------------------------------------- */
 
@@ -262,6 +269,35 @@ static const struct purge_policy policies[] = {
 	{"spinlock", false, purge_spinlock},
 };
 
+static void end_purge(void)
+{
+	if (atomic_dec_and_test(&purges) && READ_ONCE(policy_changes))
+		wake_up_all(&policy_wait);
+}
+
+/* false: the policy changes, and it need not be. */
+static bool begin_purge(bool sync)
+{
+	for (;;) {
+		atomic_inc(&purges); /* locked: before the look */
+		if (!READ_ONCE(policy_changes))
+			return true;
+		end_purge();
+		if (!sync)
+			return false;
+		mutex_lock(&policy_mutex); /* it has changed then */
+		mutex_unlock(&policy_mutex);
+	}
+}
+
+static void purge(bool sync)
+{
+	if (!begin_purge(sync))
+		return;
+	policy->purge(sync);
+	end_purge();
+}
+
 void purge_queue(struct vmap_area *area)
 {
 	u64 start = area->node.start, end = area->node.end, mark = tlbsan_now();
@@ -276,7 +312,7 @@ void purge_queue(struct vmap_area *area)
 void purge_if_many(void)
 {
 	if (READ_ONCE(vmap_lazy_nr) > (s64)READ_ONCE(lazy_max_pages))
-		READ_ONCE(policy)->purge(false);
+		purge(false);
 }
 
 void vm_unmap_aliases(void)
@@ -284,13 +320,13 @@ void vm_unmap_aliases(void)
 	u64 mark = tlbsan_now();
 
 	assert_may_sleep("vm_unmap_aliases");
-	READ_ONCE(policy)->purge(true);
+	purge(true);
 	tlbsan_check_aliases(mark);
 }
 
 void purge_vmap_area_lazy(void)
 {
-	READ_ONCE(policy)->purge(true);
+	purge(true);
 	vmap_pools_drain();
 }
 
@@ -298,7 +334,7 @@ bool vmap_give_back(void)
 {
 	if (!READ_ONCE(vmap_lazy_nr))
 		return false;
-	READ_ONCE(policy)->purge(true);
+	purge(true);
 	return true;
 }
 
@@ -324,6 +360,18 @@ const char *purge_policy_name(void)
 	return policy->name;
 }
 
+/* Who purges comes to an end first; who comes meanwhile waits for the new policy. */
+static void change_policy(const struct purge_policy *to)
+{
+	mutex_lock(&policy_mutex);
+	(void)xchg(&policy_changes, true); /* locked: before the count is looked at */
+	wait_event(&policy_wait, !READ_ONCE(purges));
+	WRITE_ONCE(policy, to);
+	WRITE_ONCE(policy_changes, false);
+	vmap_pools_drain(); /* not every policy uses them */
+	mutex_unlock(&policy_mutex);
+}
+
 int purge_policy_set(const char *name)
 {
 	unsigned i;
@@ -331,8 +379,9 @@ int purge_policy_set(const char *name)
 	for (i = 0; i < ARRAY_SIZE(policies); i++)
 		if (!strcmp(policies[i].name, name)) {
 			if (scheduler_running)
-				purge_vmap_area_lazy();
-			WRITE_ONCE(policy, &policies[i]);
+				change_policy(&policies[i]);
+			else
+				policy = &policies[i];
 			return 0;
 		}
 	return -EINVAL;
@@ -344,8 +393,11 @@ void purge_init(void)
 	unsigned nr_cpus = MAX(cpus_online(), 1u);
 	char value[16];
 
-	if (!scheduler_running)
+	if (!scheduler_running) {
 		mutex_init(&purge_mutex, &purge_class);
+		mutex_init(&policy_mutex, &purge_class);
+		wait_queue_init(&policy_wait);
+	}
 	policy = policies;
 	lazy_max_pages = (32 - __builtin_clz(nr_cpus)) * MIN(LAZY_MAX_UNIT, mem_total_pages / 64);
 	(void)cmdline_get_u64("lazy_max_pages", &lazy_max_pages);

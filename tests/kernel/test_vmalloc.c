@@ -307,6 +307,44 @@ KTEST(unmapping_in_a_full_block_is_flushed)
 	sched_set_affinity(current, CPUMASK_ALL);
 }
 
+/* More than a block of them, and so all of at least one. */
+static void unmap_blocks_beside(void *unused)
+{
+	struct page *page = alloc_pages(0, GFP_KERNEL);
+	static void *maps[2 * VMAP_BLOCK_PAGES];
+	unsigned i;
+
+	(void)unused;
+	for (i = 0; i < ARRAY_SIZE(maps); i++)
+		maps[i] = vm_map_ram(&page, 1);
+	for (i = 0; i < ARRAY_SIZE(maps); i++)
+		vm_unmap_ram(maps[i], 1);
+	free_pages(page, 0);
+	end_beside();
+}
+
+static void purge_while_a_block_goes(void)
+{
+	unsigned cpu = other_cpu(0);
+
+	ended = 0;
+	pause_at(SYNC_block_gone, cpu);
+	start_on(cpu, unmap_blocks_beside, 0, NULL);
+	KT_WAIT_FOR(paused_at(SYNC_block_gone));
+	vm_unmap_aliases(); /* the sanitizer looks: all but the last was unmapped long ago */
+	release(SYNC_block_gone);
+	KT_WAIT_FOR(READ_ONCE(ended) == 1);
+}
+
+KTEST(a_block_that_goes_is_seen_by_purges)
+{
+	if (cpus_online() < 2)
+		return;
+	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
+	for_each_policy(purge_while_a_block_goes);
+	sched_set_affinity(current, CPUMASK_ALL);
+}
+
 static void map_on_cpu(u64 cpu)
 {
 	struct page *page = alloc_pages(0, GFP_KERNEL);

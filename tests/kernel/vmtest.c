@@ -283,14 +283,11 @@ static s64 run_with_settings(struct run *run)
 	return purge_policy_set(policy);
 }
 
-s64 sys_vmtest(u64 buf)
+static s64 run_as_asked(u64 buf)
 {
-	struct run *run;
+	struct run *run = kzalloc(sizeof(*run));
 	s64 err = -EFAULT;
 
-	if (!current->task->privileged)
-		return -EPERM;
-	run = kzalloc(sizeof(*run));
 	if (!run)
 		return -ENOMEM;
 	if (!copy_from_user(&run->t, buf, sizeof(run->t))) {
@@ -300,5 +297,20 @@ s64 sys_vmtest(u64 buf)
 			err = -EFAULT;
 	}
 	kfree(run);
+	return err;
+}
+
+/* One at a time: they share the settings, and refcount's defect would be the others'. */
+s64 sys_vmtest(u64 buf)
+{
+	static bool running;
+	s64 err;
+
+	if (!current->task->privileged)
+		return -EPERM;
+	if (xchg(&running, true))
+		return -EBUSY;
+	err = run_as_asked(buf);
+	store_release(&running, false);
 	return err;
 }
