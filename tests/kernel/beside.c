@@ -173,6 +173,13 @@ void for_each_policy(void (*fn)(void))
 	KT_EXPECT(purge_policy_set(before) == 0);
 }
 
+void for_each_policy_pinned(void (*fn)(void))
+{
+	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
+	for_each_policy(fn);
+	sched_set_affinity(current, CPUMASK_ALL);
+}
+
 struct vmap_area *take_nearly_all(u64 leave)
 {
 	u64 bytes;

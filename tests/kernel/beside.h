@@ -62,5 +62,7 @@ void give_frames(struct list_head *taken);
  * is purged before and after, and then nothing may be counted.
  */
 void for_each_policy(void (*fn)(void));
+/* The same, with the test pinned to its CPU. */
+void for_each_policy_pinned(void (*fn)(void));
 /* Nearly all kernel addresses but `leave` bytes, in one area that nothing is mapped in. */
 struct vmap_area *take_nearly_all(u64 leave);

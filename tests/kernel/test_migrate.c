@@ -81,12 +81,10 @@ static u64 begin_with_page(void)
 	return at;
 }
 
-/* ---- Contents and mappings --------------------------------------------------------------------- */
-
-KTEST(moved_pages_keep_their_contents_and_their_mappings)
+/* Page i holds i. */
+static u64 begin_with_many(void)
 {
-	struct mm *child;
-	u64 at, frame;
+	u64 at;
 	u32 i;
 
 	begin_space();
@@ -94,14 +92,30 @@ KTEST(moved_pages_keep_their_contents_and_their_mappings)
 			 NULL, false);
 	for (i = 0; i < MANY; i++)
 		KT_EXPECT(put_user_u32(at + i * PAGE_SIZE, i) == 0);
-	child = mm_create(false);
+	return at;
+}
+
+static void expect_many(u64 at)
+{
+	u32 i;
+
+	for (i = 0; i < MANY; i++)
+		KT_EXPECT(read_u32(at + i * PAGE_SIZE) == i);
+}
+
+/* ---- Contents and mappings --------------------------------------------------------------------- */
+
+KTEST(moved_pages_keep_their_contents_and_their_mappings)
+{
+	u64 at = begin_with_many(), frame = frame_of(at);
+	struct mm *child = mm_create(false);
+	u32 i;
+
 	KT_EXPECT(mm_fork(child, space) == 0);
-	frame = frame_of(at);
 	move(at, MANY);
 	KT_EXPECT(result.moved == MANY && result.failed == 0, "%lu, %lu", result.moved, result.failed);
 	KT_EXPECT(frame_of(at) != frame, "it is where it was");
-	for (i = 0; i < MANY; i++)
-		KT_EXPECT(read_u32(at + i * PAGE_SIZE) == i);
+	expect_many(at);
 	KT_EXPECT(put_user_u32(at, 1000) == 0);
 	mm_switch_current(child);
 	for (i = 0; i < MANY; i++)
@@ -333,15 +347,10 @@ KTEST(forks_beside_a_mover_keep_count)
 {
 	struct mm *child;
 	u64 at;
-	u32 i;
 
 	if (cpus_online() < 2)
 		return;
-	begin_space();
-	at = (u64)mm_map(space, 0, MANY * PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, NULL, 0,
-			 NULL, false);
-	for (i = 0; i < MANY; i++)
-		KT_EXPECT(put_user_u32(at + i * PAGE_SIZE, i) == 0);
+	at = begin_with_many();
 	start_on(other_cpu(0), move_often, at, space);
 	while (READ_ONCE(ended) < 1) {
 		child = mm_create(false);
@@ -349,8 +358,7 @@ KTEST(forks_beside_a_mover_keep_count)
 		mm_put(child);
 		stay_awake();
 	}
-	for (i = 0; i < MANY; i++)
-		KT_EXPECT(read_u32(at + i * PAGE_SIZE) == i);
+	expect_many(at);
 	KT_EXPECT(wrong == 0);
 	end_space();
 }
@@ -364,19 +372,14 @@ KTEST(two_movers_of_one_range_get_through)
 
 	if (cpus_online() < 3)
 		return;
-	begin_space();
-	at = (u64)mm_map(space, 0, MANY * PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, NULL, 0,
-			 NULL, false);
-	for (i = 0; i < MANY; i++)
-		KT_EXPECT(put_user_u32(at + i * PAGE_SIZE, i) == 0);
+	at = begin_with_many();
 	start_on(other_cpu(0), move_often, at, space);
 	start_on(other_cpu(1), move_often, at, space);
 	for (i = 0; READ_ONCE(ended) < 2; i = (i + 1) % MANY) {
 		KT_EXPECT(read_u32(at + i * PAGE_SIZE) == i);
 		stay_awake();
 	}
-	for (i = 0; i < MANY; i++)
-		KT_EXPECT(read_u32(at + i * PAGE_SIZE) == i);
+	expect_many(at);
 	KT_EXPECT(wrong == 0);
 	end_space();
 }

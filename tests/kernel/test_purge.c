@@ -22,6 +22,14 @@ static void purge_beside(void *unused)
 	end_beside();
 }
 
+/* A purge on another CPU has got to the point. */
+static void hold_purge(enum sync_point point)
+{
+	pause_at(point, other_cpu(0));
+	start_on(other_cpu(0), purge_beside, 0, NULL);
+	KT_WAIT_FOR(paused_at(point));
+}
+
 static void allocate_beside(void *bytes)
 {
 	struct vmap_area *area = alloc_vmap_area((u64)bytes, PAGE_SIZE);
@@ -40,13 +48,10 @@ static void allocate_beside(void *bytes)
 static void meet_unflushed(void)
 {
 	struct page *page = alloc_pages(0, GFP_KERNEL);
-	unsigned first = other_cpu(0);
 
 	ended = 0;
 	vunmap(vmap(&page, 1));
-	pause_at(SYNC_purge_taken, first);
-	start_on(first, purge_beside, 0, NULL);
-	KT_WAIT_FOR(paused_at(SYNC_purge_taken));
+	hold_purge(SYNC_purge_taken);
 	start_on(other_cpu(1), purge_beside, 0, NULL);
 	sleep_until(clock_ns() + NSEC_PER_MSEC / 4);
 	KT_EXPECT(READ_ONCE(ended) == 0, "purge=%s: it returned, and nothing is flushed",
@@ -58,24 +63,18 @@ static void meet_unflushed(void)
 
 KTEST(who_must_be_sure_waits_for_another_purge)
 {
-	if (cpus_online() < 4)
-		return;
-	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
-	for_each_policy(meet_unflushed);
-	sched_set_affinity(current, CPUMASK_ALL);
+	if (cpus_online() >= 4)
+		for_each_policy_pinned(meet_unflushed);
 }
 
 /* The same, but the other has something that was queued after the first took its list. */
 static void meet_too_late(void)
 {
 	struct page *page = alloc_pages(0, GFP_KERNEL);
-	unsigned first = other_cpu(0);
 
 	ended = 0;
 	vunmap(vmap(&page, 1));
-	pause_at(SYNC_purge_taken, first);
-	start_on(first, purge_beside, 0, NULL);
-	KT_WAIT_FOR(paused_at(SYNC_purge_taken));
+	hold_purge(SYNC_purge_taken);
 	vunmap(vmap(&page, 1));
 	start_on(other_cpu(1), purge_beside, 0, NULL); /* the sanitizer looks when it returns */
 	sleep_until(clock_ns() + NSEC_PER_MSEC / 4);
@@ -86,25 +85,19 @@ static void meet_too_late(void)
 
 KTEST(a_purge_that_began_before_does_not_count)
 {
-	if (cpus_online() < 4)
-		return;
-	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
-	for_each_policy(meet_too_late);
-	sched_set_affinity(current, CPUMASK_ALL);
+	if (cpus_online() >= 4)
+		for_each_policy_pinned(meet_too_late);
 }
 
 /* The same with all addresses in the list of the first: they are about to come back. (Exhibit 23.) */
 static void meet_hungry(void)
 {
 	struct vmap_area *most = take_nearly_all(0);
-	unsigned first = other_cpu(0);
 
 	wrong = ended = 0;
-	pause_at(SYNC_purge_flushed, first);
 	most->state = VMAP_LAZY;
 	purge_queue(most);
-	start_on(first, purge_beside, 0, NULL);
-	KT_WAIT_FOR(paused_at(SYNC_purge_flushed));
+	hold_purge(SYNC_purge_flushed);
 	start_on(other_cpu(1), allocate_beside, GIB, NULL);
 	sleep_until(clock_ns() + NSEC_PER_MSEC / 4);
 	release(SYNC_purge_flushed);
@@ -115,11 +108,8 @@ static void meet_hungry(void)
 
 KTEST(an_allocation_waits_for_addresses_that_come_back)
 {
-	if (cpus_online() < 4)
-		return;
-	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
-	for_each_policy(meet_hungry);
-	sched_set_affinity(current, CPUMASK_ALL);
+	if (cpus_online() >= 4)
+		for_each_policy_pinned(meet_hungry);
 }
 
 /* ---- Another policy ---------------------------------------------------------------------------- */
@@ -220,9 +210,6 @@ static void starve(void)
  */
 KTEST(a_purger_catches_up_with_those_who_free)
 {
-	if (clock_tsc_khz() != 1000000)
-		return;
-	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
-	for_each_policy(starve);
-	sched_set_affinity(current, CPUMASK_ALL);
+	if (clock_tsc_khz() == 1000000)
+		for_each_policy_pinned(starve);
 }

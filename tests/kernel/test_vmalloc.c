@@ -302,9 +302,7 @@ static void fill_a_block(void)
 
 KTEST(unmapping_in_a_full_block_is_flushed)
 {
-	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
-	for_each_policy(fill_a_block);
-	sched_set_affinity(current, CPUMASK_ALL);
+	for_each_policy_pinned(fill_a_block);
 }
 
 /* More than a block of them, and so all of at least one. */

@@ -128,11 +128,16 @@ class VM:
         self._process.stdin.write(text.encode())
         self._process.stdin.flush()
 
+    def prompt(self):
+        """Waits for the monitor's prompt; returns self."""
+        self.expect(r"^gather> ")
+        return self
+
     def command(self, line):
         """Types a monitor command at the prompt; returns its echo and output, to the next prompt."""
         begin = self._position
         self.send(line + "\r")
-        self.expect(r"^gather> ")
+        self.prompt()
         return self.console[begin:self._position]
 
     # ---- The end ---------------------------------------------------------------------------------
@@ -152,6 +157,11 @@ class VM:
             names = [f"{s} ({STATUS_NAMES.get(s, 'of QEMU itself')})" for s in (status, got)]
             self._fail(f"exit status {names[0]}", f"it was {names[1]}")
         return self
+
+    def power_off(self):
+        """Types poweroff at the prompt, and requires that all ends well; returns self."""
+        self.send("poweroff\r")
+        return self.finish()
 
     def close(self):
         """Ends this machine, if it still runs, and leaves nothing behind."""

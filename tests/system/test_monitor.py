@@ -1,14 +1,12 @@
 """A person at the console: prompt, help, mistakes, policies, killing, power-off."""
 import pytest
 
-from gather_vm import FAIL, PASS, parse_stat
+from gather_vm import FAIL, parse_stat
 
 
 @pytest.fixture
 def monitor(boot):
-    vm = boot("interactive=1 run=ps")
-    vm.expect(r"^gather> ")
-    return vm
+    return boot("interactive=1 run=ps").prompt()
 
 
 def test_a_session(monitor):
@@ -22,8 +20,7 @@ def test_a_session(monitor):
     assert "tlb=full" in monitor.command("stat")
     assert "exit 0" in monitor.command("run hog --mib 1")
     assert "No such file" in monitor.command("run nothing")
-    monitor.send("poweroff\r")
-    monitor.finish(PASS)
+    monitor.power_off()
 
 
 def test_kill(monitor):
@@ -37,17 +34,16 @@ def test_kill(monitor):
     monitor.command("sleep 1")  # the orphans end on their own CPUs
     assert "lru-read" not in monitor.command("ps")
     assert "No such process" in monitor.command("kill 9999")
-    monitor.send("poweroff\r")
-    monitor.finish()
+    monitor.power_off()
 
 
 def test_the_line_editor_on_the_console(monitor):
     monitor.send("mme\x7f\x7fem\r")
     monitor.expect(r"^  managed ")
-    monitor.expect(r"^gather> ")
+    monitor.prompt()
     monitor.send("power\t\x15tl\t\r")
     monitor.expect(r"^. page ")
-    monitor.expect(r"^gather> ")
+    monitor.prompt()
     monitor.send("\x1b[A\r")
     monitor.expect(r"^. page ")
 

@@ -63,8 +63,7 @@ def test_the_file_server_dies_with_dirty_pages(run):
 
 def test_nothing_leaks(boot):
     """As many free pages after 30 programs as after 2, but for what is cached."""
-    vm = boot("interactive=1 run=ps")
-    vm.expect(r"^gather> ")
+    vm = boot("interactive=1 run=ps").prompt()
 
     def figures(rounds):
         for _ in range(rounds):
@@ -80,5 +79,4 @@ def test_nothing_leaks(boot):
     tables_later, free_later = figures(14)
     assert tables_later == tables
     assert free - free_later < 64
-    vm.send("poweroff\r")
-    vm.finish()
+    vm.power_off()

@@ -10,7 +10,7 @@ from importlib.machinery import SourceFileLoader
 
 import pytest
 
-from gather_vm import PANIC, PASS, ROOT, count_icr_writes, icr_trace_options
+from gather_vm import PANIC, ROOT, count_icr_writes, icr_trace_options
 
 TOOL = ROOT / "tools/trace2perfetto"
 loader = SourceFileLoader("trace2perfetto", str(TOOL))
@@ -167,8 +167,7 @@ def test_the_sanitizer_records(run):
 
 
 def test_the_monitor_records_and_shows(boot):
-    vm = boot("trace=off interactive=1 run=ps")
-    vm.expect(r"^gather> ")
+    vm = boot("trace=off interactive=1 run=ps").prompt()
     assert "no events" in vm.command("trace dump")
     vm.command("trace on")
     vm.command("run churn --rounds 1")
@@ -190,8 +189,7 @@ def test_the_monitor_records_and_shows(boot):
     assert "on takes no argument" in vm.command("trace on 5")
     assert "usage: trace" in vm.command("trace")
     assert "trace" in vm.command("help trace")
-    vm.send("poweroff\r")
-    vm.finish(PASS)
+    vm.power_off()
 
 
 def test_rings_keep_the_last_events_of_long_runs(run):

@@ -7,7 +7,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -248,40 +247,17 @@ static int run(void)
 	return atomic_load(&errors) ? EXIT_BAD_DATA : EXIT_VERIFIED;
 }
 
-static void take_option(int option)
-{
-	switch (option) {
-	case 't':
-		nr_threads = (unsigned int)args_number(PROGRAM, "-t", optarg, 1, MAX_THREADS);
-		break;
-	case 'r':
-		nr_rounds = (unsigned int)args_number(PROGRAM, "--rounds", optarg, 1, 10000000);
-		break;
-	case 'h':
-		fputs(usage, stdout);
-		exit(EXIT_VERIFIED);
-	default:
-		exit(EXIT_USAGE);
-	}
-}
-
 int main(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "rounds", required_argument, NULL, 'r' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+	static const struct args_option options[] = {
+		{ "-t", .number = &nr_threads, .min = 1, .max = MAX_THREADS },
+		{ "--rounds", .number = &nr_rounds, .min = 1, .max = 10000000 },
+		{ 0 },
 	};
-	int option;
 
 	nr_threads = cpus_usable();
 	nr_rounds = 50;
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	while ((option = getopt_long(argc, argv, "t:", long_options, NULL)) != -1)
-		take_option(option);
-	if (optind < argc) {
-		fprintf(stderr, PROGRAM ": '%s' is not an option\n%s", argv[optind], usage);
-		return EXIT_USAGE;
-	}
+	args_take_all(PROGRAM, usage, options, argc, argv);
 	return run();
 }

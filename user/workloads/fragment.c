@@ -10,7 +10,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -228,35 +227,14 @@ static int run(void)
 
 int main(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "sharers", required_argument, NULL, 's' },
-		{ "count", required_argument, NULL, 'c' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+	static const struct args_option options[] = {
+		{ "-n", .number = &procs, .min = 1, .max = CREW_MAX - 1 },
+		{ "--sharers", .number = &sharers, .max = MAX_SHARERS },
+		{ "--count", .text = &count_file },
+		{ 0 },
 	};
-	int option;
 
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	while ((option = getopt_long(argc, argv, "n:", long_options, NULL)) != -1)
-		switch (option) {
-		case 'n':
-			procs = (unsigned int)args_number(PROGRAM, "-n", optarg, 1, CREW_MAX - 1);
-			break;
-		case 's':
-			sharers = (unsigned int)args_number(PROGRAM, "--sharers", optarg, 0, MAX_SHARERS);
-			break;
-		case 'c':
-			count_file = optarg;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return EXIT_VERIFIED;
-		default:
-			return EXIT_USAGE;
-		}
-	if (optind < argc) {
-		fprintf(stderr, PROGRAM ": '%s' is not an option\n%s", argv[optind], usage);
-		return EXIT_USAGE;
-	}
+	args_take_all(PROGRAM, usage, options, argc, argv);
 	return run();
 }

@@ -4,9 +4,7 @@
  * With a size beyond what the machine has it grows until the kernel kills it.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -96,27 +94,13 @@ static int run(uint64_t mib)
 
 int main(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "mib", required_argument, NULL, 'm' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+	unsigned int mib = 16;
+	const struct args_option options[] = {
+		{ "--mib", .number = &mib, .min = 1, .max = 64 << 20 },
+		{ 0 },
 	};
-	uint64_t mib = 16;
-	int option;
 
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(usage, stdout);
-			return EXIT_VERIFIED;
-		}
-		if (option != 'm')
-			return EXIT_USAGE;
-		mib = args_number(PROGRAM, "--mib", optarg, 1, 64UL << 20);
-	}
-	if (optind < argc) {
-		fprintf(stderr, PROGRAM ": '%s' is not an option\n%s", argv[optind], usage);
-		return EXIT_USAGE;
-	}
+	args_take_all(PROGRAM, usage, options, argc, argv);
 	return run(mib);
 }

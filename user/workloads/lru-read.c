@@ -8,7 +8,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,19 +122,6 @@ static int reader(unsigned int member, void *argument)
 	return o->shared->tally[member].bad ? EXIT_BAD_DATA : EXIT_VERIFIED;
 }
 
-/* For a program that started this one and cannot read its output. */
-static bool write_count(const char *path, uint64_t bad)
-{
-	FILE *file = fopen(path, "w");
-	bool ok = file && fprintf(file, "%llu\n", (unsigned long long)bad) > 0;
-
-	if (file && fclose(file) != 0)
-		ok = false;
-	if (!ok)
-		fprintf(stderr, PROGRAM ": %s: %s\n", path, strerror(errno));
-	return ok;
-}
-
 static int read_all(struct options *o)
 {
 	uint64_t pages = 0, bad = 0;
@@ -153,7 +139,7 @@ static int read_all(struct options *o)
 	}
 	printf("RESULT workload=lru-read procs=%u pages=%llu bad_pages=%llu\n", o->procs,
 	       (unsigned long long)pages, (unsigned long long)bad);
-	if (o->count && !write_count(o->count, bad))
+	if (o->count && !args_write_count(PROGRAM, o->count, bad))
 		return EXIT_BROKEN;
 	return status;
 }
@@ -199,64 +185,10 @@ static int make_all(const struct options *o)
 
 /* ---- Options ------------------------------------------------------------------------------ */
 
-enum { OPT_MIB = 256, OPT_FILE, OPT_DIR, OPT_OWN, OPT_PASSES, OPT_LOCKSTEP, OPT_MAKE, OPT_COUNT,
-       OPT_HELP };
-
-static const struct option long_options[] = {
-	{ "mib", required_argument, NULL, OPT_MIB },
-	{ "file", required_argument, NULL, OPT_FILE },
-	{ "dir", required_argument, NULL, OPT_DIR },
-	{ "own", no_argument, NULL, OPT_OWN },
-	{ "passes", required_argument, NULL, OPT_PASSES },
-	{ "lockstep", no_argument, NULL, OPT_LOCKSTEP },
-	{ "make", required_argument, NULL, OPT_MAKE },
-	{ "count", required_argument, NULL, OPT_COUNT },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ NULL, 0, NULL, 0 },
-};
-
 static void usage_error(const char *what)
 {
 	fprintf(stderr, PROGRAM ": %s\n%s", what, usage);
 	exit(EXIT_USAGE);
-}
-
-static void take_option(struct options *o, int option)
-{
-	switch (option) {
-	case 'n':
-		o->procs = (unsigned int)args_number(PROGRAM, "-n", optarg, 1, CREW_MAX);
-		break;
-	case OPT_MIB:
-		o->mib = (unsigned int)args_number(PROGRAM, "--mib", optarg, 1, GEN_MAX_MIB);
-		break;
-	case OPT_PASSES:
-		o->passes = (unsigned int)args_number(PROGRAM, "--passes", optarg, 1, 1000000);
-		break;
-	case OPT_FILE:
-		o->file = optarg;
-		break;
-	case OPT_DIR:
-		o->dir = optarg;
-		break;
-	case OPT_MAKE:
-		o->make = optarg;
-		break;
-	case OPT_COUNT:
-		o->count = optarg;
-		break;
-	case OPT_OWN:
-		o->own = true;
-		break;
-	case OPT_LOCKSTEP:
-		o->lockstep = true;
-		break;
-	case OPT_HELP:
-		fputs(usage, stdout);
-		exit(EXIT_VERIFIED);
-	default:
-		exit(EXIT_USAGE); /* getopt has said why */
-	}
 }
 
 static void check_options(struct options *o, int extra, char **argv)
@@ -274,11 +206,22 @@ static void check_options(struct options *o, int extra, char **argv)
 int main(int argc, char **argv)
 {
 	struct options o = { .mib = 64, .passes = 1, .dir = "/gen" };
-	int option;
+	const struct args_option options[] = {
+		{ "-n", .number = &o.procs, .min = 1, .max = CREW_MAX },
+		{ "--mib", .number = &o.mib, .min = 1, .max = GEN_MAX_MIB },
+		{ "--passes", .number = &o.passes, .min = 1, .max = 1000000 },
+		{ "--file", .text = &o.file },
+		{ "--dir", .text = &o.dir },
+		{ "--make", .text = &o.make },
+		{ "--count", .text = &o.count },
+		{ "--own", .flag = &o.own },
+		{ "--lockstep", .flag = &o.lockstep },
+		{ 0 },
+	};
+	int first;
 
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	while ((option = getopt_long(argc, argv, "n:", long_options, NULL)) != -1)
-		take_option(&o, option);
-	check_options(&o, argc - optind, argv + optind);
+	first = args_take(PROGRAM, usage, options, argc, argv);
+	check_options(&o, argc - first, argv + first);
 	return o.make ? make_all(&o) : read_all(&o);
 }

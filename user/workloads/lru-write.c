@@ -9,9 +9,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -210,63 +208,22 @@ static int run(struct options *o)
 	return status;
 }
 
-/* ---- Options ------------------------------------------------------------------------------ */
-
-enum { OPT_MIB = 256, OPT_PASSES, OPT_FILE, OPT_PRESSURE, OPT_DIR, OPT_HELP };
-
-static const struct option long_options[] = {
-	{ "mib", required_argument, NULL, OPT_MIB },
-	{ "passes", required_argument, NULL, OPT_PASSES },
-	{ "file", required_argument, NULL, OPT_FILE },
-	{ "pressure-mib", required_argument, NULL, OPT_PRESSURE },
-	{ "dir", required_argument, NULL, OPT_DIR },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ NULL, 0, NULL, 0 },
-};
-
-static void take_option(struct options *o, int option)
-{
-	switch (option) {
-	case 'n':
-		o->writers = (unsigned int)args_number(PROGRAM, "-n", optarg, 1, MAX_WRITERS);
-		break;
-	case OPT_MIB:
-		o->mib = (unsigned int)args_number(PROGRAM, "--mib", optarg, 1, 65536);
-		break;
-	case OPT_PASSES:
-		o->passes = (unsigned int)args_number(PROGRAM, "--passes", optarg, 1, 1000000);
-		break;
-	case OPT_PRESSURE:
-		o->pressure_mib = (unsigned int)args_number(PROGRAM, "--pressure-mib", optarg, 0,
-							    GEN_MAX_MIB);
-		break;
-	case OPT_FILE:
-		o->file = optarg;
-		break;
-	case OPT_DIR:
-		o->dir = optarg;
-		break;
-	case OPT_HELP:
-		fputs(usage, stdout);
-		exit(EXIT_VERIFIED);
-	default:
-		exit(EXIT_USAGE);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	struct options o = { .mib = 4, .passes = 4, .pressure_mib = 256,
 			     .file = "/tmp/lru-write", .dir = "/gen" };
-	int option;
+	const struct args_option options[] = {
+		{ "-n", .number = &o.writers, .min = 1, .max = MAX_WRITERS },
+		{ "--mib", .number = &o.mib, .min = 1, .max = 65536 },
+		{ "--passes", .number = &o.passes, .min = 1, .max = 1000000 },
+		{ "--pressure-mib", .number = &o.pressure_mib, .max = GEN_MAX_MIB },
+		{ "--file", .text = &o.file },
+		{ "--dir", .text = &o.dir },
+		{ 0 },
+	};
 
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	while ((option = getopt_long(argc, argv, "n:", long_options, NULL)) != -1)
-		take_option(&o, option);
-	if (optind < argc) {
-		fprintf(stderr, PROGRAM ": '%s' is not an option\n%s", argv[optind], usage);
-		return EXIT_USAGE;
-	}
+	args_take_all(PROGRAM, usage, options, argc, argv);
 	if (o.writers == 0)
 		o.writers = cpus_usable() < MAX_WRITERS ? cpus_usable() : MAX_WRITERS;
 	o.readers = o.pressure_mib ? o.writers : 0;

@@ -13,7 +13,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -322,18 +321,6 @@ static int run(void)
 
 /* ---- Options ---------------------------------------------------------------------------------- */
 
-enum { OPT_PAGES = 256, OPT_ROUNDS, OPT_KIND, OPT_PRESSURE, OPT_COUNT, OPT_HELP };
-
-static const struct option long_options[] = {
-	{ "pages", required_argument, NULL, OPT_PAGES },
-	{ "rounds", required_argument, NULL, OPT_ROUNDS },
-	{ "kind", required_argument, NULL, OPT_KIND },
-	{ "pressure-mib", required_argument, NULL, OPT_PRESSURE },
-	{ "count", required_argument, NULL, OPT_COUNT },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ NULL, 0, NULL, 0 },
-};
-
 static void take_kind(const char *name)
 {
 	bool known = false;
@@ -348,47 +335,23 @@ static void take_kind(const char *name)
 	}
 }
 
-static void take_option(int option)
-{
-	switch (option) {
-	case 't':
-		nr_threads = (unsigned int)args_number(PROGRAM, "-t", optarg, 1, MAX_THREADS);
-		break;
-	case OPT_PAGES:
-		nr_pages = (unsigned int)args_number(PROGRAM, "--pages", optarg, 4, 1 << 20);
-		break;
-	case OPT_ROUNDS:
-		nr_rounds = (unsigned int)args_number(PROGRAM, "--rounds", optarg, 1, 100000000);
-		break;
-	case OPT_KIND:
-		take_kind(optarg);
-		break;
-	case OPT_PRESSURE:
-		pressure_mib = (unsigned int)args_number(PROGRAM, "--pressure-mib", optarg, 0,
-							 GEN_MAX_MIB);
-		break;
-	case OPT_COUNT:
-		count_file = optarg;
-		break;
-	case OPT_HELP:
-		fputs(usage, stdout);
-		exit(EXIT_VERIFIED);
-	default:
-		exit(EXIT_USAGE);
-	}
-}
-
 int main(int argc, char **argv)
 {
-	int option;
+	const char *kind = NULL;
+	const struct args_option options[] = {
+		{ "-t", .number = &nr_threads, .min = 1, .max = MAX_THREADS },
+		{ "--pages", .number = &nr_pages, .min = 4, .max = 1 << 20 },
+		{ "--rounds", .number = &nr_rounds, .min = 1, .max = 100000000 },
+		{ "--kind", .text = &kind },
+		{ "--pressure-mib", .number = &pressure_mib, .max = GEN_MAX_MIB },
+		{ "--count", .text = &count_file },
+		{ 0 },
+	};
 
 	nr_threads = cpus_usable() < MAX_THREADS ? cpus_usable() : MAX_THREADS;
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	while ((option = getopt_long(argc, argv, "t:", long_options, NULL)) != -1)
-		take_option(option);
-	if (optind < argc) {
-		fprintf(stderr, PROGRAM ": '%s' is not an option\n%s", argv[optind], usage);
-		return EXIT_USAGE;
-	}
+	args_take_all(PROGRAM, usage, options, argc, argv);
+	if (kind)
+		take_kind(kind);
 	return run();
 }

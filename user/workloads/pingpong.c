@@ -7,7 +7,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <getopt.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,42 +142,6 @@ static int run(void)
 	return status;
 }
 
-/* ---- Options ---------------------------------------------------------------------------------- */
-
-enum { OPT_PAGES = 256, OPT_ROUNDS, OPT_HELP };
-
-static const struct option long_options[] = {
-	{ "pages", required_argument, NULL, OPT_PAGES },
-	{ "rounds", required_argument, NULL, OPT_ROUNDS },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ NULL, 0, NULL, 0 },
-};
-
-static unsigned int number(const char *option, uint64_t max)
-{
-	return (unsigned int)args_number(PROGRAM, option, optarg, 1, max);
-}
-
-static void take_option(int option)
-{
-	switch (option) {
-	case 'n':
-		nr_procs = number("-n", CREW_MAX);
-		break;
-	case OPT_PAGES:
-		nr_pages = number("--pages", MAX_PAGES);
-		break;
-	case OPT_ROUNDS:
-		nr_rounds = number("--rounds", 100000000);
-		break;
-	case OPT_HELP:
-		fputs(usage, stdout);
-		exit(EXIT_VERIFIED);
-	default:
-		exit(EXIT_USAGE);
-	}
-}
-
 static bool have_nodes(void)
 {
 	struct info_system info;
@@ -196,14 +159,14 @@ static bool have_nodes(void)
 
 int main(int argc, char **argv)
 {
-	int option;
+	static const struct args_option options[] = {
+		{ "-n", .number = &nr_procs, .min = 1, .max = CREW_MAX },
+		{ "--pages", .number = &nr_pages, .min = 1, .max = MAX_PAGES },
+		{ "--rounds", .number = &nr_rounds, .min = 1, .max = 100000000 },
+		{ 0 },
+	};
 
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-	while ((option = getopt_long(argc, argv, "n:", long_options, NULL)) != -1)
-		take_option(option);
-	if (optind < argc) {
-		fprintf(stderr, PROGRAM ": '%s' is not an option\n%s", argv[optind], usage);
-		return EXIT_USAGE;
-	}
+	args_take_all(PROGRAM, usage, options, argc, argv);
 	return have_nodes() ? run() : EXIT_BROKEN;
 }
