@@ -225,7 +225,7 @@ def number(text):
 def parse_results(console):
     """Every `RESULT key=value key=value` line as a dict; numbers are numbers."""
     return [{key: number(value) for key, value in re.findall(r"(\w+)=(\S+)", line)}
-            for line in re.findall(r"RESULT (.*)$", console, re.M)]  # perhaps behind half a line of another
+            for line in re.findall(r"^RESULT (.*)$", console, re.M)]
 
 
 def parse_ktap(console):

@@ -1,5 +1,6 @@
 """Replaying one interleaving to the bit, and seeds that make others."""
 import os
+import re
 import socket
 import subprocess
 from pathlib import Path
@@ -72,3 +73,21 @@ def test_gdb_stops_where_the_fault_is_found(tmp_path):
     seen = (tmp_path / "console").read_text(errors="replace").replace("\r", "")
     assert "CPUs online" in seen and "KERNEL PANIC" not in seen
     assert console.replace("\r", "").startswith(seen)
+
+
+def test_gdb_does_not_change_the_run(tmp_path):
+    status, _ = tool("replay", 5, "ktest", TRACE=str(tmp_path / "plain"))
+    assert status == 0
+    tool("replay", 5, "ktest", typed="quit\n", GDB="1", GDB_PORT=str(free_port()),
+         GDB_CONSOLE=str(tmp_path / "console"), TRACE=str(tmp_path / "under-gdb"))
+    assert "passed, 0 failed" in (tmp_path / "console").read_text(errors="replace")
+    assert (tmp_path / "under-gdb").read_bytes() == (tmp_path / "plain").read_bytes()
+
+
+def test_lines_of_two_programs_stay_whole():
+    """The C library writes a line in pieces (writev); on the console nobody comes in between."""
+    console = replay(2, "run=" + 7 * "run+tlbprobe+&;" + "run+tlbprobe;wait").replace("\r", "")
+    lines = [line for line in console.splitlines() if "RESULT exp=tlbprobe" in line]
+    assert len(lines) == 8 * 15
+    whole = re.compile(r"RESULT exp=tlbprobe name=\S+ answer=\S+ hardware=\S+")
+    assert [line for line in lines if not whole.fullmatch(line)] == []
