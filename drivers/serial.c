@@ -31,7 +31,7 @@ enum uart_reg { /* 16550 data sheet; DLL and DLM replace DATA and IER while LCR.
 #define DIVISOR     1 /* 115200 baud */
 #define POLL_MAX    200000
 
-static bool dead; /* did not become ready once: nobody is waited for again */
+static bool stuck; /* it did not become ready in time: until it does, nobody waits for it */
 static void (*input_handler)(u8 byte);
 
 void serial_init(void)
@@ -50,11 +50,13 @@ void serial_init(void)
 
 void serial_putc(char c)
 {
-	for (unsigned i = 0; !dead && !(inb(UART_LSR) & LSR_THRE); i++) {
-		if (i == POLL_MAX)
-			dead = true;
+	bool ready = inb(UART_LSR) & LSR_THRE;
+
+	for (unsigned i = 0; !ready && !stuck && i < POLL_MAX; i++) {
 		cpu_relax();
+		ready = inb(UART_LSR) & LSR_THRE;
 	}
+	stuck = !ready;
 	outb(UART_DATA, (u8)c);
 }
 
