@@ -133,19 +133,18 @@ KTEST(an_unmapped_block_is_gone_from_every_tlb)
 
 /* ---- Compaction ------------------------------------------------------------------------------------ */
 
-/* Most of memory, page by page, each with its number; then every second page is given back. */
-static u64 fragment_memory(u64 *pages)
+/* Page by page, each with its number; then every second of the first `holes` pages is given back. */
+static u64 fragment_memory(u64 pages, u64 holes)
 {
 	u64 at, i;
 
-	*pages = nr_free_pages() - watermarks.high;
-	at = (u64)mm_map(space, 0, *pages * PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, NULL, 0, NULL,
+	at = (u64)mm_map(space, 0, pages * PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, NULL, 0, NULL,
 			 false);
-	for (i = 0; i < *pages; i += BLOCK_PAGES) /* the page tables first: they will not move */
+	for (i = 0; i < pages; i += BLOCK_PAGES) /* the page tables first: they will not move */
 		KT_EXPECT(put_user_u32(at + i * PAGE_SIZE, (u32)i) == 0);
-	for (i = 0; i < *pages; i++)
+	for (i = 0; i < pages; i++)
 		KT_EXPECT(put_user_u32(at + i * PAGE_SIZE, (u32)i) == 0);
-	for (i = 1; i < *pages; i += 2)
+	for (i = 1; i < holes; i += 2)
 		KT_EXPECT(mm_discard(space, at + i * PAGE_SIZE, PAGE_SIZE) == 0);
 	return at;
 }
@@ -178,7 +177,8 @@ KTEST(compaction_makes_blocks_and_loses_nothing)
 
 	begin_space();
 	take_frames(&taken, watermarks.high + 6 * BLOCK_PAGES, COMPACT_ORDER); /* less to fragment */
-	at = fragment_memory(&pages);
+	pages = nr_free_pages() - watermarks.high;
+	at = fragment_memory(pages, pages);
 	without = take_blocks(false);
 	give_blocks_back(without);
 	with = take_blocks(true);
@@ -187,6 +187,35 @@ KTEST(compaction_makes_blocks_and_loses_nothing)
 	for (i = 0; i < pages; i += 2)
 		bad += get_user(&value, at + i * PAGE_SIZE) || value != (u32)i;
 	KT_EXPECT(bad == 0, "%lu of %lu pages are wrong", bad, pages / 2);
+	give_frames(&taken);
+	end_space();
+}
+
+static void compact_beside(void *unused)
+{
+	(void)unused;
+	(void)compact_memory(COMPACT_ORDER);
+	end_beside();
+}
+
+/*
+ * With less than a block above the reserve the scanners take no frames: somebody may need them
+ * meanwhile, and the batch they would be held for takes long.
+ */
+KTEST(compaction_leaves_the_reserve_alone)
+{
+	struct list_head taken;
+	u64 before, least;
+
+	begin_space();
+	take_frames(&taken, watermarks.min + 6 * BLOCK_PAGES, COMPACT_ORDER);
+	(void)fragment_memory(nr_free_pages() - watermarks.min - 32, BLOCK_PAGES);
+	before = least = nr_free_pages();
+	KT_EXPECT(before < watermarks.min + BLOCK_PAGES, "%lu pages are free", before);
+	start_on(other_cpu(0), compact_beside, 0, NULL);
+	for (; READ_ONCE(ended) == 0; stay_awake())
+		least = MIN(least, nr_free_pages());
+	KT_EXPECT(least + 32 > before, "%lu pages were free for a while, %lu before", least, before);
 	give_frames(&taken);
 	end_space();
 }
