@@ -26,7 +26,9 @@ DEFINE_OUT(outl, u32)
 DEFINE_IN(inb, u8)
 DEFINE_IN(inl, u32)
 
-/* All bytes to one port. An interrupt in between continues behind the last byte that was written. */
+/*
+ * All bytes to one port. An interrupt in between continues behind the last byte that was written.
+ */
 static inline void outsb(u16 port, const void *buf, size_t len)
 {
 	__asm__ volatile("rep outsb" : "+S"(buf), "+c"(len) : "d"(port) : "memory");

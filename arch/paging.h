@@ -27,8 +27,9 @@ typedef u64 pte_t;
 #define PTE_ADDR 0x000ffffffffff000ull
 
 /*
- * A migration entry: not present, so that every access faults and the faulting thread waits; it names
- * the frame that is being moved and keeps W. Hardware ignores all bits of an entry whose P is 0.
+ * A migration entry: not present, so that every access faults and the faulting thread waits; it
+ * names the frame that is being moved and keeps W. Hardware ignores all bits of an entry whose P is
+ * 0.
  */
 #define PTE_MIGRATION (1ull << 9)
 
@@ -83,8 +84,9 @@ static inline void pte_set(pte_t *pte, pte_t value)
 }
 
 /*
- * The PT entry for va, or NULL when a table on the way is missing or a 2 MiB page is there. Tables never go away under the
- * caller as long as it keeps the address space alive. The caller's lock protects the entry itself.
+ * The PT entry for va, or NULL when a table on the way is missing or a 2 MiB page is there. Tables
+ * never go away under the caller as long as it keeps the address space alive. The caller's lock
+ * protects the entry itself.
  */
 pte_t *pte_lookup(u64 *pml4, u64 va);
 /* The same with missing tables allocated; NULL when memory is short. May sleep. */

@@ -1,9 +1,9 @@
 /*
  * pvh.h - the second way in: QEMU's -kernel, which enters through a PVH note in the ELF file.
  *
- * No firmware menu, no disk: a run starts in a third of a second and always at the same state, which
- * is what replaying one interleaving needs. The loader gives a memory map and the ACPI root; what an
- * ISO brings as boot modules comes through fw_cfg (kernel/init.c). Source: Xen, public
+ * No firmware menu, no disk: a run starts in a third of a second and always at the same state,
+ * which is what replaying one interleaving needs. The loader gives a memory map and the ACPI root;
+ * what an ISO brings as boot modules comes through fw_cfg (kernel/init.c). Source: Xen, public
  * arch-x86/hvm/start_info.h.
  */
 #pragma once

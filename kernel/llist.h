@@ -8,13 +8,14 @@
  *
  * Why it needs no lock:
  * - Order. A pusher fills in its node before the cmpxchg, a taker reads nodes after the xchg. Both are
- *   LOCKed instructions and full barriers (arch/atomic.h), so a taker that gets a node sees all that
- *   was written to it before it was pushed, and its pusher may not touch it any more.
+ *   LOCKed instructions and full barriers (arch/atomic.h), so a taker that gets a node sees all
+ *   that was written to it before it was pushed, and its pusher may not touch it any more.
  * - ABA. Between a pusher's look at head->first and its cmpxchg, others may take the list, free the
  *   node that was first, and push a node at that same address again. The cmpxchg then succeeds, and
  *   rightly: node->next must be equal to what head->first is *at that moment*, and equal it is. A
  *   pusher never looks into the node it saw. What ABA breaks is taking a single node (its `next`
- *   would be read before the compare), so that does not exist: a taker takes all and compares nothing.
+ *   would be read before the compare), so that does not exist: a taker takes all and compares
+ *   nothing.
  * - Interrupts. A push is complete in one instruction. A handler that pushes to the same list before
  *   it makes the interrupted push's cmpxchg fail, and that one goes round again; nobody ever waits
  *   for anybody, so pushing and taking are legal in any context, NMI included.

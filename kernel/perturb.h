@@ -5,9 +5,9 @@
  *
  * With `seed=N` on the command line each is a dice: the CPU hesitates, is preempted, or sends its
  * thread behind all others of its priority (the change points of PCT: Burckhardt et al., "A
- * randomized scheduler with probabilistic guarantees of finding bugs", 2010). New threads get random
- * places in their queue, and waiters wake in random order. Under `-icount` a run is repeatable to the
- * bit (tools/replay): one seed, one interleaving.
+ * randomized scheduler with probabilistic guarantees of finding bugs", 2010). New threads get
+ * random places in their queue, and waiters wake in random order. Under `-icount` a run is
+ * repeatable to the bit (tools/replay): one seed, one interleaving.
  *
  * A test forces one order:
  *
@@ -76,7 +76,7 @@ bool paused_at(enum sync_point point);
 /* Whoever stands there goes on; who has not come yet will not stop. */
 void release(enum sync_point point);
 
-/* ---- For the scheduler and for wait queues ----------------------------------------------------- */
+/* ---- For the scheduler and for wait queues --------------------------------------------------- */
 
 /*
  * Orders among equals, higher first: a random one for a thread that becomes ready, and one behind

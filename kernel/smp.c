@@ -17,8 +17,8 @@
 
 #define LOW_MEMORY_END    0xa0000UL
 /*
- * SDM vol. 3A 8.4.4.1 asks for 10 ms after INIT, for the first processors with an APIC of their own.
- * Those with 64 bits need none (Linux skips it too), and start_cpu sends the start-up twice.
+ * SDM vol. 3A 8.4.4.1 asks for 10 ms after INIT, for the first processors with an APIC of their
+ * own. Those with 64 bits need none (Linux skips it too), and start_cpu sends the start-up twice.
  */
 #define INIT_DELAY_NS     (100 * NSEC_PER_USEC)
 #define STARTUP_DELAY_NS  (200 * NSEC_PER_USEC)

@@ -4,8 +4,8 @@
  * All take their arguments as registers hold them and return a value >= 0 or a negative errno.
  * Linux's calls have Linux's numbers and meaning (section 2 of the manual); ours are described in
  * abi.h. Context of all: the calling thread, interrupts on, may sleep. In order: kernel/file.c,
- * mm/sys_mm.c, fork.c and exec.c, sys_task.c, futex.c; ours: ipc_user.c, handle.c, sys_mm.c, info.c,
- * tests/kernel/tlbprobe.c, tests/kernel/vmtest.c
+ * mm/sys_mm.c, fork.c and exec.c, sys_task.c, futex.c; ours: ipc_user.c, handle.c, sys_mm.c,
+ * info.c, tests/kernel/tlbprobe.c, tests/kernel/vmtest.c
  */
 #pragma once
 

@@ -15,11 +15,11 @@
  * so a reader knows a record that changed under its eyes. Interrupts are off meanwhile: the CPU in
  * the record is the one where it happened.
  *
- * `trace=on` on the command line records from the start, and so does the sanitizer's `tlbsan=on` unless
- * there is a `trace=off`; `trace=port` also sends every record to
- * QEMU's debug console (drivers/debugcon.h), behind a header of text: GATHER-TRACE, version and
- * bytes per record; a line `event argument argument` for each of TRACE_EVENTS (user/abi.h); an
- * empty line. A panic prints the last TRACE_PANIC_EVENTS. Off, every place is one test of a variable.
+ * `trace=on` on the command line records from the start, and so does the sanitizer's `tlbsan=on`
+ * unless there is a `trace=off`; `trace=port` also sends every record to QEMU's debug console
+ * (drivers/debugcon.h), behind a header of text: GATHER-TRACE, version and bytes per record; a line
+ * `event argument argument` for each of TRACE_EVENTS (user/abi.h); an empty line. A panic prints
+ * the last TRACE_PANIC_EVENTS. Off, every place is one test of a variable.
  */
 #pragma once
 

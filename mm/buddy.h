@@ -1,8 +1,8 @@
 /*
  * buddy.h - the binary buddy system: free blocks of 2^order frames, split and merged by address.
  *
- * A pure data structure: no locks, no policy; page_alloc.c adds both. A block of order n starts at a
- * frame number that is a multiple of 2^n; its buddy differs in bit n only. (Knowlton 1965.)
+ * A pure data structure: no locks, no policy; page_alloc.c adds both. A block of order n starts at
+ * a frame number that is a multiple of 2^n; its buddy differs in bit n only. (Knowlton 1965.)
  */
 #pragma once
 

@@ -22,9 +22,11 @@ static struct mutex compact_lock;
 static struct wait_queue kcompactd_wait;
 static bool enabled, wanted;
 
-/* ---- The free scanner ------------------------------------------------------------------------- */
+/* ---- The free scanner ------------------------------------------------------------------------ */
 
-/* Blocks that are free as a whole are what we are here for: they stay. So does the others' reserve. */
+/*
+ * Blocks that are free as a whole are what we are here for: they stay. So does the others' reserve.
+ */
 static void take_free_frames(struct compact_control *cc, u64 enough)
 {
 	while (cc->nr_free < enough && cc->free_block > cc->migrate_block + 1 &&
@@ -56,7 +58,7 @@ static struct page *next_free_frame(struct page *page, void *arg)
 	return list_pop(&cc->free, struct page, lru);
 }
 
-/* ---- The migrate scanner ---------------------------------------------------------------------- */
+/* ---- The migrate scanner --------------------------------------------------------------------- */
 
 /* Movable pages and free frames only, and not only the latter: emptying it makes a block. */
 static bool is_worthwhile(u64 block)
@@ -103,7 +105,7 @@ static void empty_block(struct compact_control *cc)
 		migrate_pages(&pages, next_free_frame, cc, &result);
 }
 
-/* ---- Who starts it ------------------------------------------------------------------------------ */
+/* ---- Who starts it --------------------------------------------------------------------------- */
 
 static bool compact_until(unsigned order, u64 blocks)
 {

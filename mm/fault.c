@@ -224,8 +224,8 @@ static int fault_object(struct fault *f)
 /* ---- Pages on the move ----------------------------------------------------------------------- */
 
 /*
- * No reference on the page: the migrator must be the only one who has it. The tables stay, and while
- * the entry is there under the ptl, so does the page that it names.
+ * No reference on the page: the migrator must be the only one who has it. The tables stay, and
+ * while the entry is there under the ptl, so does the page that it names.
  */
 static bool migration_ended(struct fault *f, pte_t entry)
 {

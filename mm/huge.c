@@ -19,7 +19,7 @@ bool huge_mapped(struct mm *mm, u64 addr)
 	return pmd && pte_is_huge(pte_read(pmd));
 }
 
-/* ---- Mapping ----------------------------------------------------------------------------------- */
+/* ---- Mapping --------------------------------------------------------------------------------- */
 
 /* 512 pages of the area's anonymous object; each has the reference that its mapping will have. */
 static void make_pages(struct vm_area *vma, struct page *head, u64 base)
@@ -76,7 +76,7 @@ bool huge_fault(struct vm_area *vma, u64 addr)
 	return true;
 }
 
-/* ---- Splitting and unmapping --------------------------------------------------------------------- */
+/* ---- Splitting and unmapping ----------------------------------------------------------------- */
 
 /* Clear the entry, and flush all that it translated. Returns what it was. */
 static pte_t clear_block(struct mm *mm, pte_t *pmd, u64 base)

@@ -21,9 +21,9 @@ void lru_add_page(struct page *page);
 /* Take a page off its list; false: it was on none. */
 bool lru_del_page(struct page *page);
 /*
- * Take a page off its list, with a reference; false: it is on none, or its last reference is going away.
- * Any frame may be asked about, also one that is changing hands: only what is on a list is touched, and
- * such a page is nobody's to free but by its last reference.
+ * Take a page off its list, with a reference; false: it is on none, or its last reference is going
+ * away. Any frame may be asked about, also one that is changing hands: only what is on a list is
+ * touched, and such a page is nobody's to free but by its last reference.
  */
 bool lru_isolate_page(struct page *page);
 /* Move up to nr pages from the tail of a list to `to`, each with a reference. Returns how many. */

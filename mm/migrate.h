@@ -2,15 +2,18 @@
  * migrate.h - moving pages to other frames while programs use them, with one flush per batch.
  *
  *   isolate    off the LRU, a reference, the page lock
- *   unmap      every PTE becomes a migration entry by one exchange: who needs the page waits in its fault
- *   FLUSH      one round of IPIs for the whole batch: from here on no CPU reads or writes an old frame
+ *   unmap      every PTE becomes a migration entry by one exchange: who needs the page waits in
+ *              its fault
+ *   FLUSH      one round of IPIs for the whole batch: from here on no CPU reads or writes an old
+ *              frame
  *   move       the page cache names the new frame; copy
  *   remap      migration entries become PTEs of the new frame; waiters go on
  *   release    the old frames are freed
  *
  * The flush has one place only. Before the copy: a CPU with a dirty entry stores into the old frame
- * without a walk, and what it stores during the copy is lost. Before the remap: a CPU with any entry
- * reads the old frame after another wrote the new one. Two policies put it elsewhere, to show that.
+ * without a walk, and what it stores during the copy is lost. Before the remap: a CPU with any
+ * entry reads the old frame after another wrote the new one. Two policies put it elsewhere, to show
+ * that.
  *
  * Page locks are only ever tried, never waited for while another is held: two migrators cannot
  * deadlock. What cannot be moved now (locked, referenced by somebody else) is tried again, in up to
@@ -36,14 +39,14 @@ struct migrate_result {
 };
 
 /*
- * A frame for a page to move to, with one reference, or NULL: the page stays where it is for now. Must
- * not sleep: it is called with pages locked that the pager itself may need.
+ * A frame for a page to move to, with one reference, or NULL: the page stays where it is for now.
+ * Must not sleep: it is called with pages locked that the pager itself may need.
  */
 typedef struct page *migrate_target_fn(struct page *page, void *arg);
 
 /*
- * Select by name, at boot (migrate=) or while everything runs: page, batch; late and clean-late only
- * where unsafe=1 is on the command line. -EINVAL unknown, -EPERM not without unsafe=1.
+ * Select by name, at boot (migrate=) or while everything runs: page, batch; late and clean-late
+ * only where unsafe=1 is on the command line. -EINVAL unknown, -EPERM not without unsafe=1.
  */
 int migrate_policy_set(const char *name);
 const char *migrate_policy_name(void);
@@ -51,8 +54,9 @@ const char *migrate_policy_name(void);
 void migrate_init(void);
 
 /*
- * Move isolated pages (lru_isolate_page, linked by lru). The list is empty afterwards: all are moved, or back on their LRU
- * lists. Context: may sleep, no page lock held, the thread's batch empty.
+ * Move isolated pages (lru_isolate_page, linked by lru). The list is empty afterwards: all are
+ * moved, or back on their LRU lists. Context: may sleep, no page lock held, the thread's batch
+ * empty.
  */
 void migrate_pages(struct list_head *pages, migrate_target_fn *target, void *arg,
 		   struct migrate_result *result);

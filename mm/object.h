@@ -97,7 +97,8 @@ void unlock_page(struct page *page);
 /* Where its waiters sleep. */
 struct wait_queue *page_waitq(const struct page *page);
 /*
- * `now` takes the place of `old` in the cache; both locked. false: others refer to `old` besides the
- * cache and the caller, nothing changed. Afterwards the caller's is the only reference to `old`.
+ * `now` takes the place of `old` in the cache; both locked. false: others refer to `old` besides
+ * the cache and the caller, nothing changed. Afterwards the caller's is the only reference to
+ * `old`.
  */
 bool page_cache_replace(struct page *old, struct page *now);

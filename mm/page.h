@@ -2,9 +2,9 @@
  * page.h - the descriptor every page frame has.
  *
  * Reference count: one for being in the page cache, one per PTE that maps the page, one per thread
- * that works on it at the moment. At zero the frame goes back to the buddy allocator, except a frame
- * that reclaim froze at zero and gave to a flush batch: that one is in limbo (PG_limbo) until the
- * flush has been acknowledged.
+ * that works on it at the moment. At zero the frame goes back to the buddy allocator, except a
+ * frame that reclaim froze at zero and gave to a flush batch: that one is in limbo (PG_limbo) until
+ * the flush has been acknowledged.
  */
 #pragma once
 

@@ -2,8 +2,9 @@
  * page_alloc.h - frames for everybody: watermarks, poison, and what happens when memory is short.
  *
  * Above the low watermark an allocation just succeeds. Below it the background reclaimer is woken;
- * below min only threads that free memory themselves (PF_MEMALLOC) get frames, others reclaim first.
- * The watermarks are of the whole machine; of several nodes (mm/node.h) this CPU's is asked first.
+ * below min only threads that free memory themselves (PF_MEMALLOC) get frames, others reclaim
+ * first. The watermarks are of the whole machine; of several nodes (mm/node.h) this CPU's is asked
+ * first.
  */
 #pragma once
 
@@ -32,7 +33,9 @@ struct page *alloc_pages(unsigned order, u32 gfp);
  * nodes together have less than what makes others reclaim or end a process, with some to spare.
  */
 struct page *alloc_pages_node(unsigned node, unsigned order, u32 gfp);
-/* Back to the allocator of its node at once: reference count must be 0 or 1 and nothing may map it. */
+/*
+ * Back to the allocator of its node at once: reference count must be 0 or 1 and nothing may map it.
+ */
 void free_pages(struct page *page, unsigned order);
 
 /* Drop a reference; the last one frees the page (and takes it off its LRU list). */
@@ -47,8 +50,9 @@ u64 nr_free_pages_node(unsigned node);
 /* Free blocks of at least that order. */
 u64 nr_free_blocks(unsigned order);
 /*
- * Take the free frames of [start, end) out of the allocator, each with one reference, except those in
- * free blocks of `whole` or larger. Returns how many. Any context that may take the allocator's lock.
+ * Take the free frames of [start, end) out of the allocator, each with one reference, except those
+ * in free blocks of `whole` or larger. Returns how many. Any context that may take the allocator's
+ * lock.
  */
 u64 isolate_free_frames(u64 start, u64 end, unsigned whole, struct list_head *to);
 

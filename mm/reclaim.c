@@ -172,8 +172,8 @@ static bool is_candidate(struct page *page)
 }
 
 /*
- * A policy with room for a round or more gets rounds that do not outgrow the batch. One that flushes
- * page by page has a boundary everywhere.
+ * A policy with room for a round or more gets rounds that do not outgrow the batch. One that
+ * flushes page by page has a boundary everywhere.
  */
 static unsigned round_size(void)
 {

@@ -37,9 +37,10 @@ void page_remove_rmap(struct page *page);
 void try_to_unmap(struct page *page, bool force, struct unmap_result *result);
 
 /*
- * The same for a page that is being moved: whoever needs it waits in its fault until remove_migration_ptes
- * (Linux's name) has put `now` in the place of `old`, which may be the same. Rights are those that the
- * VMAs give now, and W only where the entry has it. Context: both pages locked, now->object set.
+ * The same for a page that is being moved: whoever needs it waits in its fault until
+ * remove_migration_ptes (Linux's name) has put `now` in the place of `old`, which may be the same.
+ * Rights are those that the VMAs give now, and W only where the entry has it. Context: both pages
+ * locked, now->object set.
  */
 void try_to_migrate(struct page *page, struct unmap_result *result);
 void remove_migration_ptes(struct page *old, struct page *now);

@@ -14,5 +14,7 @@ void slab_init(void);
 
 /* NULL when memory is short. Context: may sleep (or boot). */
 void *kzalloc(size_t size);
-/* ptr may be NULL. A pointer that kzalloc did not return panics. Any context without inner locks. */
+/*
+ * ptr may be NULL. A pointer that kzalloc did not return panics. Any context without inner locks.
+ */
 void kfree(void *ptr);

@@ -248,7 +248,9 @@ void tlb_init(void)
 
 /* ---- The initiator's side ------------------------------------------------------------------- */
 
-/* The lazy catch up by generation, for kernel addresses those outside the kernel on their way in. */
+/*
+ * The lazy catch up by generation, for kernel addresses those outside the kernel on their way in.
+ */
 static bool may_skip(struct cpu *cpu, enum tlb_request_kind kind, const struct mm *mm)
 {
 	if (kind == TLB_FLUSH_KERNEL)

@@ -20,21 +20,22 @@
  * instruction) and then reads `lazy`; the CPU clears `lazy`, fences, and then reads the generation.
  *
  * Kernel addresses have no generations and are everybody's. But a CPU in user mode or halted in its
- * idle loop uses none of those that come and go, and so need not be disturbed: it is marked to owe a
- * flush, and pays on its way in, before anything else. Between the interrupt or SYSCALL and that place
- * the CPU uses its descriptor tables, its struct cpu and the kernel's image, which stay where they are,
- * and its thread's stack: vmalloc's, but mapped since before this CPU was last in the kernel, when it
- * owed nothing.
+ * idle loop uses none of those that come and go, and so need not be disturbed: it is marked to owe
+ * a flush, and pays on its way in, before anything else. Between the interrupt or SYSCALL and that
+ * place the CPU uses its descriptor tables, its struct cpu and the kernel's image, which stay where
+ * they are, and its thread's stack: vmalloc's, but mapped since before this CPU was last in the
+ * kernel, when it owed nothing.
  *
- *   CPU:        ... last use   kernel = QUIET   user mode ...   xchg(kernel, USED): OWES?  flush  use ...
- *   initiator:  clear PTEs   cmpxchg(kernel, QUIET or OWES -> OWES): done, no interrupt; else: interrupt
+ *   CPU:        last use  kernel=QUIET  user mode ..  xchg(kernel, USED): was OWES?  flush  use ..
+ *   initiator:  clear PTEs  cmpxchg(kernel, QUIET or OWES -> OWES): done without an interrupt,
+ *                           or it is USED: interrupt, and wait for the answer
  *
- * Both exchanges are locked: either the CPU sees OWES, or the initiator sees USED, and whatever the CPU
- * uses after its exchange it translates by the PTEs as they are now.
+ * Both exchanges are locked: either the CPU sees OWES, or the initiator sees USED, and whatever the
+ * CPU uses after its exchange it translates by the PTEs as they are now.
  *
- * Sources: Intel SDM vol. 3, 4.10.4 and 4.10.5; Linux arch/x86/mm/tlb.c for the generations; for the
- * flush on the way in, Valentin Schneider's series "context_tracking,x86: Defer some IPIs until a
- * user->kernel transition" (2023), which had to find all that early entry code touches there.
+ * Sources: Intel SDM vol. 3, 4.10.4 and 4.10.5; Linux arch/x86/mm/tlb.c for the generations; for
+ * the flush on the way in, Valentin Schneider's series "context_tracking,x86: Defer some IPIs until
+ * a user->kernel transition" (2023), which had to find all that early entry code touches there.
  */
 #pragma once
 
@@ -58,8 +59,8 @@ void tlb_init_cpu(struct cpu *cpu);
 void switch_mm_irqoff(struct mm *next);
 
 /*
- * The first thing after an entry into the kernel, and the last before user mode or HLT. In between the
- * CPU may use vmalloc's addresses. Entering twice is fine. Context: interrupts off.
+ * The first thing after an entry into the kernel, and the last before user mode or HLT. In between
+ * the CPU may use vmalloc's addresses. Entering twice is fine. Context: interrupts off.
  */
 void tlb_enter_kernel(void);
 void tlb_leave_kernel(void);
@@ -75,9 +76,14 @@ void tlb_gen_inc_batched(struct mm *mm);
  */
 /* Addresses [start, end) of one address space, after its PTEs were changed. */
 void flush_tlb_mm_range(struct mm *mm, u64 start, u64 end, enum tlb_reason reason);
-/* Everything but global entries on these CPUs; generations were bumped when the PTEs were cleared. */
+/*
+ * Everything but global entries on these CPUs; generations were bumped when the PTEs were cleared.
+ */
 void flush_tlb_cpus(cpumask_t cpus, enum tlb_reason reason);
-/* Kernel addresses, global entries included, on all CPUs: those outside the kernel before they enter. */
+/*
+ * Kernel addresses, global entries included, on all CPUs: those outside the kernel before they
+ * enter.
+ */
 void flush_tlb_kernel_range(u64 start, u64 end);
 /* If a batch somewhere still owes this address space a flush, do it now (Linux 3ea277194dae). */
 void flush_tlb_batched_pending(struct mm *mm);

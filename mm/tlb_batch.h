@@ -11,9 +11,9 @@
  *
  * So nothing is freed before its flush, by construction. A frame in limbo is in no list and in no
  * page table; a refault of its contents gets another frame. The batch belongs to a thread; its page
- * is allocated when first needed without sleeping, and if that fails every unmap sends its own IPIs.
- * A dirty page is flushed before its page-out starts, a clean one can wait: a write through a clean
- * entry must walk the tables to set D and finds the PTE gone (Intel SDM vol. 3, 4.8).
+ * is allocated when first needed without sleeping, and if that fails every unmap sends its own
+ * IPIs. A dirty page is flushed before its page-out starts, a clean one can wait: a write through a
+ * clean entry must walk the tables to set D and finds the PTE gone (Intel SDM vol. 3, 4.8).
  *
  * Source: Mel Gorman, "mm: Gather more PFNs before sending a TLB to flush unmapped pages", 2015.
  */

@@ -1,6 +1,6 @@
 /*
- * tlb_request.h - the per-CPU half of a shootdown: what an initiator publishes, what a target keeps.
- * The protocol is explained in mm/tlb.h.
+ * tlb_request.h - the per-CPU half of a shootdown: what an initiator publishes, what a target
+ * keeps. The protocol is explained in mm/tlb.h.
  */
 #pragma once
 
@@ -47,6 +47,8 @@ struct cpu_tlb {
 	/* enum tlb_kernel. Set by the own CPU, interrupts off; QUIET to OWES by initiators. */
 	u32 kernel;
 
-	/* Bit i: CPU i has published a request for this CPU. Set by initiators, taken whole here. */
+	/*
+	 * Bit i: CPU i has published a request for this CPU. Set by initiators, taken whole here.
+	 */
 	cpumask_t pending;
 };

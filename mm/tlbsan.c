@@ -2,9 +2,9 @@
  * tlbsan.c - the shadow of stale entries and the rules asked of it (see tlbsan.h).
  *
  * Entries live in a pool, on two hash chains: by frame, for rules 1 and 2, and by address, for the
- * rest. A global sequence number orders events: an entry made at s is gone from a CPU that started a
- * full flush after s, so full flushes cost one store. One lock with interrupts off covers all; it is
- * the innermost of the kernel, taken under any other.
+ * rest. A global sequence number orders events: an entry made at s is gone from a CPU that started
+ * a full flush after s, so full flushes cost one store. One lock with interrupts off covers all; it
+ * is the innermost of the kernel, taken under any other.
  */
 #include "mm/tlbsan.h"
 #include "arch/paging.h"
@@ -72,7 +72,7 @@ void tlbsan_init(void)
 	pr_info("tlbsan: on, %u stale entries\n", pool_size);
 }
 
-/* ---- Entries ---------------------------------------------------------------------------------------- */
+/* ---- Entries --------------------------------------------------------------------------------- */
 
 static void assert_came_in_properly(void)
 {
@@ -227,7 +227,7 @@ void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, enum pte_gone how)
 	spin_unlock_irqrestore(&lock, flags);
 }
 
-/* ---- Flushes ----------------------------------------------------------------------------------------- */
+/* ---- Flushes --------------------------------------------------------------------------------- */
 
 void __tlbsan_flushed_user(struct cpu *cpu)
 {
@@ -305,7 +305,7 @@ void __tlbsan_skipped_kernel(struct cpu *cpu, u64 mark)
 	spin_unlock_irqrestore(&lock, flags);
 }
 
-/* ---- Rules -------------------------------------------------------------------------------------------- */
+/* ---- Rules ----------------------------------------------------------------------------------- */
 
 static void __noreturn report(const struct stale_entry *e, const char *rule)
 {
@@ -363,8 +363,8 @@ void __tlbsan_check_copy(struct page *page, const char *what)
 }
 
 /*
- * INVLPG of the last change only: nothing that a batch gathered before may be left. Changes outside of
- * batches get their generation later than their entry and are not looked at.
+ * INVLPG of the last change only: nothing that a batch gathered before may be left. Changes outside
+ * of batches get their generation later than their entry and are not looked at.
  */
 void __tlbsan_caught_up(struct cpu *cpu, struct mm *mm, u64 gen)
 {

@@ -1,8 +1,8 @@
 /*
  * tlbsan.h - the TLB sanitizer: a shadow of what every CPU's TLB may still hold.
  *
- * Software does not see TLB fills, so the shadow assumes the worst: a translation is on every CPU of
- * the address space's mask from the moment it is visible until a flush that covers it has run on
+ * Software does not see TLB fills, so the shadow assumes the worst: a translation is on every CPU
+ * of the address space's mask from the moment it is visible until a flush that covers it has run on
  * that CPU. While a PTE is there it speaks for itself; what must be remembered are the translations
  * whose PTE was cleared or lost a right. Such a *stale entry* is (address space, address) -> frame,
  * the CPUs that may hold it, whether it lets them write unseen (W and D were set), and who cleared
@@ -18,16 +18,16 @@
  *           skipped as lazy has flushed before it runs user code again; a CPU that catches up by
  *           INVLPG has no older change left
  *   rule 9  D was set when a PTE was cleared: the page is marked dirty
- *   rule 10 kernel addresses (mm/vmalloc.h): none is given out again, and no call that promises to have
- *           flushed them returns, while a CPU may translate it; a CPU that was skipped because it was
- *           outside the kernel does nothing inside before it has flushed
+ *   rule 10 kernel addresses (mm/vmalloc.h): none is given out again, and no call that promises to
+ *           have flushed them returns, while a CPU may translate it; a CPU that was skipped
+ *           because it was outside the kernel does nothing inside before it has flushed
  *   rule 11 kernel (global) entries: only INVLPG or a CR4.PGE toggle takes them out
  *
  * Rules 7 (the batch) and 8 (IPIs) are assertions in tlb_batch.c and tlb.c.
  *
  * So a missing, late or misdirected flush is found whether or not the emulator lets a stale entry
- * show. A stale A bit is no fault. `tlbsan=on` on the command line; off, every hook is one test of a
- * flag that never changes.
+ * show. A stale A bit is no fault. `tlbsan=on` on the command line; off, every hook is one test of
+ * a flag that never changes.
  */
 #pragma once
 
@@ -56,19 +56,21 @@ u64 tlbsan_now(void);
 			call;                                                                      \
 	} while (0)
 
-/* ---- What happens to translations. Any context. -------------------------------------------------- */
+/* ---- What happens to translations. Any context. ---------------------------------------------- */
 
 /* A PTE (its old value) of mm was cleared or restricted, after the fact; mm NULL: the kernel's. */
 #define tlbsan_pte_gone(mm, va, old)      TLBSAN_HOOK(__tlbsan_pte_gone(mm, va, old, PTE_GONE))
 /* The same for a batch: the generation has been bumped already. */
 #define tlbsan_pte_gathered(mm, va, old)  TLBSAN_HOOK(__tlbsan_pte_gone(mm, va, old, PTE_GATHERED))
 /*
- * A kernel mapping. Unless its frame is held until the flush, nobody is trusted but the owner, not to
- * use what he has freed: rules 1 and 2 are not asked, rule 10 is.
+ * A kernel mapping. Unless its frame is held until the flush, nobody is trusted but the owner, not
+ * to use what he has freed: rules 1 and 2 are not asked, rule 10 is.
  */
 #define tlbsan_vmap_gone(va, old, held)                                                            \
 	TLBSAN_HOOK(__tlbsan_pte_gone(NULL, va, old, (held) ? PTE_GONE : PTE_TRUSTED))
-/* What was unmapped in the range before tlbsan_now() gave `mark` is queued: others must flush it. */
+/*
+ * What was unmapped in the range before tlbsan_now() gave `mark` is queued: others must flush it.
+ */
 #define tlbsan_vmap_queued(start, end, mark) TLBSAN_HOOK(__tlbsan_vmap_queued(start, end, mark))
 /* This CPU is about to drop all its non-global entries. */
 #define tlbsan_flushed_user(cpu)          TLBSAN_HOOK(__tlbsan_flushed_user(cpu))
@@ -81,10 +83,12 @@ u64 tlbsan_now(void);
 /* A shootdown of mm's addresses (NULL: of what batches gathered) skips a lazy CPU. */
 #define tlbsan_skipped(cpu, mm)           TLBSAN_HOOK(__tlbsan_skipped(cpu, mm))
 
-/* One of kernel addresses relies on a CPU outside the kernel. What was cleared up to `mark` counts. */
+/*
+ * One of kernel addresses relies on a CPU outside the kernel. What was cleared up to `mark` counts.
+ */
 #define tlbsan_skipped_kernel(cpu, mark)  TLBSAN_HOOK(__tlbsan_skipped_kernel(cpu, mark))
 
-/* ---- The moments that matter. ---------------------------------------------------------------------- */
+/* ---- The moments that matter. ---------------------------------------------------------------- */
 
 #define tlbsan_check_free(page)           TLBSAN_HOOK(__tlbsan_check_free(page))
 #define tlbsan_check_copy(page, what)     TLBSAN_HOOK(__tlbsan_check_copy(page, what))

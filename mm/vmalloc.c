@@ -12,7 +12,9 @@
 
 static const struct lock_class area_class = {"vmap areas", RANK_VMAP_AREA, false};
 spinlock_t vmap_area_lock = SPINLOCK_INIT(area_class);
-/* A hole before the first area: 0 is no address of an area, and the first stack has a guard page. */
+/*
+ * A hole before the first area: 0 is no address of an area, and the first stack has a guard page.
+ */
 struct vmap_tree vmap_areas = {NULL, VMALLOC_BASE + PAGE_SIZE, VMALLOC_END};
 
 static const struct lock_class stacks_class = {"stack cache", RANK_SLAB, false};

@@ -1,7 +1,7 @@
 /*
- * vmalloc.h - kernel memory that is contiguous in addresses only, and other people's pages mapped in
- * a row. Areas are given out at the lowest address that fits (vmap_tree.h), each with an unmapped
- * guard page behind it.
+ * vmalloc.h - kernel memory that is contiguous in addresses only, and other people's pages mapped
+ * in a row. Areas are given out at the lowest address that fits (vmap_tree.h), each with an
+ * unmapped guard page behind it.
  *
  *   vmalloc       vfree: PTEs cleared,                purge: list taken -> one flush -> addresses
  *   busy -------> area on a lazy list ---------------------------------------------> free again
@@ -12,11 +12,11 @@
  * number of lazy pages beyond which whoever frees also purges is lazy_max_pages. How a purge goes
  * on is the policy's (`purge=`, vmap_purge.c).
  *
- * The frames behind an area that vmalloc made: `vmap_frames=held` keeps them until the flush, so that
- * nobody can come upon another's memory through a pointer that he kept; up to lazy_max_pages frames
- * wait. `vmap_frames=early` frees them at once, as Linux does: no frame waits, and a use after free
- * in the kernel reads and writes somebody else's page as long as some TLB has the entry. The
- * sanitizer asks rule 1 of held frames; of early ones it only asks that addresses are flushed
+ * The frames behind an area that vmalloc made: `vmap_frames=held` keeps them until the flush, so
+ * that nobody can come upon another's memory through a pointer that he kept; up to lazy_max_pages
+ * frames wait. `vmap_frames=early` frees them at once, as Linux does: no frame waits, and a use
+ * after free in the kernel reads and writes somebody else's page as long as some TLB has the entry.
+ * The sanitizer asks rule 1 of held frames; of early ones it only asks that addresses are flushed
  * before they are given out (rule 10).
  */
 #pragma once
@@ -30,9 +30,9 @@ void vmalloc_init(void);
 void vmalloc_late_init(void);
 
 /*
- * Memory of at least size bytes, at a page boundary or at a multiple of align (a power of two); NULL
- * when size is 0, there are not so many frames or not so many addresses in a row. Nothing is left
- * behind then. vzalloc: zeroed. Context: may sleep.
+ * Memory of at least size bytes, at a page boundary or at a multiple of align (a power of two);
+ * NULL when size is 0, there are not so many frames or not so many addresses in a row. Nothing is
+ * left behind then. vzalloc: zeroed. Context: may sleep.
  */
 void *vmalloc(size_t size);
 void *vzalloc(size_t size);

@@ -4,10 +4,11 @@
  *   block    |mmmmuuuummmmmmuuu.......|       m mapped   u unmapped: dirty until it is flushed
  *                 ^dirty     ^ used           . not given out yet
  *
- * Addresses are given out from the front and never twice: when all of a block has been unmapped, the
- * whole block goes the lazy way. Whoever needs to be sure before that (vm_unmap_aliases) flushes the
- * dirty range. All blocks of a CPU stay on its list, full ones too: what was unmapped in a full
- * block is as stale as elsewhere. (Linux once looked only at those with room: fc1e0d980037.)
+ * Addresses are given out from the front and never twice: when all of a block has been unmapped,
+ * the whole block goes the lazy way. Whoever needs to be sure before that (vm_unmap_aliases)
+ * flushes the dirty range. All blocks of a CPU stay on its list, full ones too: what was unmapped
+ * in a full block is as stale as elsewhere. (Linux once looked only at those with room:
+ * fc1e0d980037.)
  *
  * Source: Linux's vmap_block, by Nick Piggin, 2008.
  */
@@ -94,8 +95,8 @@ void *vm_map_ram(struct page **pages, unsigned count)
 }
 
 /*
- * From the queue to a lazy list under one lock: a purge looks at the blocks first and then at the lists,
- * and must find what was unmapped here in one of them. Context: the queue's lock held.
+ * From the queue to a lazy list under one lock: a purge looks at the blocks first and then at the
+ * lists, and must find what was unmapped here in one of them. Context: the queue's lock held.
  */
 static void take_off(struct vmap_block *block, struct list_head *gone)
 {

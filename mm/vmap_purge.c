@@ -2,22 +2,23 @@
  * vmap_purge.c - from freed to free again: lazy lists, one flush for many areas, and four ways to
  * go about it (`purge=`).
  *
- *   spinlock   Linux before October 2016: purge_lock is held, preemption off, over the flush and all
- *              frees. A backlog of 32,768 pages is one long pause for everybody on that CPU.
+ *   spinlock   Linux before October 2016: purge_lock is held, preemption off, over the flush and
+ *              all frees. A backlog of 32,768 pages is one long pause for everybody on that CPU.
  *   refcount   Joel Fernandes's patch of that month ("mm: vmalloc: Replace purge_lock spinlock with
  *              atomic refcount"): a count of purges instead of the lock, and a preemption point
  *              after each area. Its read of an area that was just freed is corrected here; that a
  *              second purger finds the list empty and returns, while the first has flushed nothing
  *              yet, is what the patch does, and stays: vm_unmap_aliases does not keep its promise.
- *   mutex      Linux 4.10 (Christoph Hellwig): the count became a mutex. Who must be sure sleeps until
- *              the other is through; who only wants to help tries. Since 2019 (Uladzislau Rezki) no
- *              preemption point while the backlog is over twice its limit: or a purger that gets
- *              little time never catches up with those who free.
- *   pernode    every CPU has a list of its own and pools of flushed areas by size (Uladzislau Rezki,
- *              Linux 6.9, per node). A round serves all who asked before it took the lists: whoever
- *              waited for the mutex looks first whether a round began after its own areas were queued.
- *              Each area is freed by itself, with preemption on; whoever frees while the backlog is
- *              over twice its limit waits for a round, which is what keeps the purger from starving.
+ *   mutex      Linux 4.10 (Christoph Hellwig): the count became a mutex. Who must be sure sleeps
+ *              until the other is through; who only wants to help tries. Since 2019 (Uladzislau
+ *              Rezki) no preemption point while the backlog is over twice its limit: or a purger
+ *              that gets little time never catches up with those who free.
+ *   pernode    every CPU has a list of its own and pools of flushed areas by size (Uladzislau
+ *              Rezki, Linux 6.9, per node). A round serves all who asked before it took the lists:
+ *              whoever waited for the mutex looks first whether a round began after its own areas
+ *              were queued. Each area is freed by itself, with preemption on; whoever frees while
+ *              the backlog is over twice its limit waits for a round, which is what keeps the
+ *              purger from starving.
  *
  * All of them take lists whole, so no two purges ever hold the same area.
  */

@@ -90,7 +90,7 @@ enum probe_answer {
 	X(global_pge_toggle, 1, "a global page, with CR4.PGE off and on", PROBE_NEW, PROBE_NEW,    \
 	  PROBE_NEW)
 
-/* ---- Experiments with vmalloc (tests/kernel/vmtest.c) ------------------------------------------ */
+/* ---- Experiments with vmalloc (tests/kernel/vmtest.c) ---------------------------------------- */
 
 /* Linux's lib/test_vmalloc.c has the cases, with these names and `_test`. */
 #define VMTEST_CASES(X)                                                                            \
@@ -134,10 +134,10 @@ struct vmtest {
 #define IPC_BADGE_KERNEL (~0ULL) /* the call comes from the kernel itself; cannot be minted */
 
 /*
- * A message: a label, a few words, at most one page of data and at most one handle.
- * Sending: page (may be 0) and page_len (<= 4096) name data to copy out; handle is one to pass on.
- * Receiving: page and page_cap name a buffer; page_len is then how much arrived, handle what arrived.
- * reply_to names the caller that waits: set by receive, read by reply.
+ * A message: a label, a few words, at most one page of data and at most one handle. Sending: page
+ * (may be 0) and page_len (<= 4096) name data to copy out; handle is one to pass on. Receiving:
+ * page and page_cap name a buffer; page_len is then how much arrived, handle what arrived. reply_to
+ * names the caller that waits: set by receive, read by reply.
  */
 struct ipc_msg {
 	abi_u64 label;
@@ -249,7 +249,9 @@ struct info_task {
 	char name[27];
 };
 
-/* Event counters, with Linux's names where Linux has the event. The kernel's enum has this order. */
+/*
+ * Event counters, with Linux's names where Linux has the event. The kernel's enum has this order.
+ */
 #define VM_EVENTS(X)                                                                               \
 	X(pgfault)                                                                                 \
 	X(pgmajfault)     /* had to ask a pager */                                                 \

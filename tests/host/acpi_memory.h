@@ -1,6 +1,6 @@
 /*
- * acpi_memory.h - physical memory that a test writes ACPI tables into, and the parser reads them from.
- * Each test has its own; it includes cmocka.h and what that wants before.
+ * acpi_memory.h - physical memory that a test writes ACPI tables into, and the parser reads them
+ * from. Each test has its own; it includes cmocka.h and what that wants before.
  */
 #pragma once
 

@@ -143,7 +143,9 @@ static void roots(void)
 static const u8 s5[] = {0x10, 0x20, '_', 'S', '4', '_', 0x08, '_', 'S', '5', '_',
 			0x12, 0x06, 0x04, 0x0a, 0x05, 0x01, 0x00, 0x00};
 
-/* Four CPUs with gaps between their ids, one of them disabled, as `-smp sockets=2,cores=3` gives. */
+/*
+ * Four CPUs with gaps between their ids, one of them disabled, as `-smp sockets=2,cores=3` gives.
+ */
 static int good(void **state)
 {
 	u8 *e;

@@ -25,7 +25,7 @@ static bool no_memory;
 static unsigned flushes, frames_freed, batch_pages;
 static cpumask_t flushed_cpus;
 
-/* ---- The parts below the batch ---------------------------------------------------------------- */
+/* ---- The parts below the batch --------------------------------------------------------------- */
 
 struct page *alloc_pages(unsigned order, u32 gfp)
 {
@@ -259,7 +259,9 @@ static void a_frame_in_use_is_refused(void **state)
 	expect_assert_failure(tlb_ubc_add_frame(&mem_map[FIRST]));
 }
 
-/* From a large batch to a small one in the middle of gathering: nothing overflows, nothing stays. */
+/*
+ * From a large batch to a small one in the middle of gathering: nothing overflows, nothing stays.
+ */
 static void the_policy_may_change_at_any_time(void **state)
 {
 	static const char *const names[] = {"page", "batch32", "pfn", "full"};

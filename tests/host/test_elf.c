@@ -1,5 +1,7 @@
 // sources: kernel/elf.c kernel/lib.c kernel/printf.c tests/host/shim.c
-/* The ELF reader: a good file, every field made wrong in turn, cut at every length, random damage. */
+/*
+ * The ELF reader: a good file, every field made wrong in turn, cut at every length, random damage.
+ */
 #include <elf.h>
 #include <stdarg.h>
 #include <stddef.h>

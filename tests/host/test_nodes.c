@@ -19,7 +19,7 @@
 static u8 rsdp[20];
 static u32 srat_len;
 
-/* ---- Writing a table -------------------------------------------------------------------------- */
+/* ---- Writing a table ------------------------------------------------------------------------- */
 
 static void set(u8 *p, u64 value, size_t bytes)
 {
@@ -100,7 +100,7 @@ static int good(void **state)
 	return 0;
 }
 
-/* ---- Reading it ------------------------------------------------------------------------------- */
+/* ---- Reading it ------------------------------------------------------------------------------ */
 
 static const char *parse_sealed(void)
 {
@@ -133,7 +133,7 @@ static void check_is_wrong(const char *word)
 	assert_non_null(strstr(wrong, word));
 }
 
-/* ---- Tests: the SRAT -------------------------------------------------------------------------- */
+/* ---- Tests: the SRAT ------------------------------------------------------------------------- */
 
 static void a_good_table(void **state)
 {
@@ -321,7 +321,7 @@ static void garbage(void **state)
 	assert_true(fine > 1000); /* the others were refused or are one node */
 }
 
-/* ---- Tests: allocators side by side ----------------------------------------------------------- */
+/* ---- Tests: allocators side by side ---------------------------------------------------------- */
 
 static struct buddy buddy[NR_NODES];
 

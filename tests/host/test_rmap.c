@@ -1,6 +1,8 @@
 // sources: mm/rmap.c tests/host/shim.c tests/host/shim_cpu.c
 // flags: -DGATHER_RELEASE
-/* From a page to its PTEs: shared files, anonymous memory, locked VMAs, and what is left to flush. */
+/*
+ * From a page to its PTEs: shared files, anonymous memory, locked VMAs, and what is left to flush.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -234,7 +236,7 @@ static void an_unlocked_page_is_refused(void **state)
 	expect_assert_failure(try_to_unmap(page, false, &unused));
 }
 
-/* ---- Migration entries ------------------------------------------------------------------------ */
+/* ---- Migration entries ----------------------------------------------------------------------- */
 
 static struct page *begin_move(struct unmap_result *result)
 {

@@ -126,7 +126,7 @@ bool waits_for(unsigned waiter, unsigned deaf)
 	return cpumask_test(unacked, deaf) && !cpumask_test(unacked, smp_cpu_id());
 }
 
-/* ---- Memory that nobody has ------------------------------------------------------------------- */
+/* ---- Memory that nobody has ------------------------------------------------------------------ */
 
 void take_frames(struct list_head *taken, u64 leave, unsigned min_order)
 {

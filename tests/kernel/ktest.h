@@ -28,7 +28,9 @@ struct ktest {
 
 void ktest_fail(const char *file, int line, const char *cond, const char *fmt, ...) __printf(4, 5);
 
-/* A numbered kernel thread per online CPU runs fn(cpu), pinned there; returns when all have ended. */
+/*
+ * A numbered kernel thread per online CPU runs fn(cpu), pinned there; returns when all have ended.
+ */
 void ktest_on_each_cpu(void (*fn)(u64 cpu));
 
 /* Wait, asleep, until cond holds; for conditions that other threads surely bring about. */

@@ -1,6 +1,6 @@
 /*
- * test_huge.c - 2 MiB mappings and compaction: what a split, an unmap and a fork leave, on every CPU, and
- * that packing pages away makes blocks. The faults caught here are in tests/exhibits.
+ * test_huge.c - 2 MiB mappings and compaction: what a split, an unmap and a fork leave, on every
+ * CPU, and that packing pages away makes blocks. The faults caught here are in tests/exhibits.
  */
 #include "arch/cpu.h"
 #include "arch/uaccess.h"
@@ -97,7 +97,7 @@ KTEST(a_forked_block_is_a_copy)
 	end_space();
 }
 
-/* ---- On every CPU -------------------------------------------------------------------------------- */
+/* ---- On every CPU ---------------------------------------------------------------------------- */
 
 /* Reads all of it, waits, and reads all of it again: nothing may be there then. */
 static void read_all_twice(void *addr)
@@ -131,9 +131,11 @@ KTEST(an_unmapped_block_is_gone_from_every_tlb)
 	end_space();
 }
 
-/* ---- Compaction ------------------------------------------------------------------------------------ */
+/* ---- Compaction ------------------------------------------------------------------------------ */
 
-/* Page by page, each with its number; then every second of the first `holes` pages is given back. */
+/*
+ * Page by page, each with its number; then every second of the first `holes` pages is given back.
+ */
 static u64 fragment_memory(u64 pages, u64 holes)
 {
 	u64 at, i;
@@ -220,7 +222,10 @@ KTEST(compaction_leaves_the_reserve_alone)
 	end_space();
 }
 
-/* Frames change hands while a scanner looks at them: it must take no reference on what is no LRU page. */
+/*
+ * Frames change hands while a scanner looks at them: it must take no reference on what is no LRU
+ * page.
+ */
 static void isolate_beside(void *page)
 {
 	for (; READ_ONCE(phase) == 0; cpu_relax())

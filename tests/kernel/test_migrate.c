@@ -1,8 +1,8 @@
 /*
- * test_migrate.c - pages on the move: what threads store, read, fork, protect and unmap meanwhile. A
- * mover on another CPU is held between the copy and the remap, or between the remap and the release
- * (kernel/perturb.h). The faults caught here are in tests/exhibits; `migrate=late unsafe=1` and
- * `migrate=clean-late unsafe=1` on the command line make two of these tests fail.
+ * test_migrate.c - pages on the move: what threads store, read, fork, protect and unmap meanwhile.
+ * A mover on another CPU is held between the copy and the remap, or between the remap and the
+ * release (kernel/perturb.h). The faults caught here are in tests/exhibits; `migrate=late unsafe=1`
+ * and `migrate=clean-late unsafe=1` on the command line make two of these tests fail.
  */
 #include "arch/cpu.h"
 #include "arch/paging.h"
@@ -103,7 +103,7 @@ static void expect_many(u64 at)
 		KT_EXPECT(read_u32(at + i * PAGE_SIZE) == i);
 }
 
-/* ---- Contents and mappings --------------------------------------------------------------------- */
+/* ---- Contents and mappings ------------------------------------------------------------------- */
 
 KTEST(moved_pages_keep_their_contents_and_their_mappings)
 {
@@ -179,7 +179,7 @@ KTEST(a_written_page_of_a_file_is_dirty_after_a_move)
 	object_put(object);
 }
 
-/* ---- Stores and reads --------------------------------------------------------------------------- */
+/* ---- Stores and reads ------------------------------------------------------------------------ */
 
 static void store_two(void *addr)
 {
@@ -223,8 +223,8 @@ static void read_one_then_two(void *addr)
 }
 
 /*
- * The reader has the page in its TLB, clean. The test's store comes after the remap and is done before
- * the reader looks again: it must see it, whatever it has in its TLB.
+ * The reader has the page in its TLB, clean. The test's store comes after the remap and is done
+ * before the reader looks again: it must see it, whatever it has in its TLB.
  */
 KTEST(nobody_reads_the_old_frame_after_a_store_to_the_new_one)
 {
@@ -246,7 +246,7 @@ KTEST(nobody_reads_the_old_frame_after_a_store_to_the_new_one)
 	end_space();
 }
 
-/* ---- Changes of the address space ----------------------------------------------------------------- */
+/* ---- Changes of the address space ------------------------------------------------------------ */
 
 KTEST(a_fork_during_a_move_has_the_page)
 {
@@ -315,8 +315,8 @@ static void move_often(void *addr)
 }
 
 /*
- * Between unmap and flush the store of a CPU with an old entry reaches the frame without a fault. When
- * fork has returned it must not be the child's any more.
+ * Between unmap and flush the store of a CPU with an old entry reaches the frame without a fault.
+ * When fork has returned it must not be the child's any more.
  */
 KTEST(a_store_after_a_fork_during_a_move_is_not_the_childs)
 {
@@ -342,7 +342,10 @@ KTEST(a_store_after_a_fork_during_a_move_is_not_the_childs)
 	end_space();
 }
 
-/* Its children come and go while pages they share are moved: every count must be right at their end. */
+/*
+ * Its children come and go while pages they share are moved: every count must be right at their
+ * end.
+ */
 KTEST(forks_beside_a_mover_keep_count)
 {
 	struct mm *child;
@@ -363,7 +366,7 @@ KTEST(forks_beside_a_mover_keep_count)
 	end_space();
 }
 
-/* ---- Two movers ------------------------------------------------------------------------------------ */
+/* ---- Two movers ------------------------------------------------------------------------------ */
 
 KTEST(two_movers_of_one_range_get_through)
 {

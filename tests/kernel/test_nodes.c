@@ -1,4 +1,7 @@
-/* test_nodes.c - frames of several nodes come from and go to the right allocator (nodes=2, or an SRAT). */
+/*
+ * test_nodes.c - frames of several nodes come from and go to the right allocator (nodes=2, or an
+ * SRAT).
+ */
 #include "kernel/cpu.h"
 #include "kernel/lib.h"
 #include "kernel/task.h"

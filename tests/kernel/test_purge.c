@@ -1,7 +1,7 @@
 /*
- * test_purge.c - purges that meet: each other, those who need what they hold, those who free faster.
- * `purge=refcount` on the command line shows what the patch of 2016 got wrong: two of these tests
- * fail then, and in the third the sanitizer stops the kernel. The faults caught here are in
+ * test_purge.c - purges that meet: each other, those who need what they hold, those who free
+ * faster. `purge=refcount` on the command line shows what the patch of 2016 got wrong: two of these
+ * tests fail then, and in the third the sanitizer stops the kernel. The faults caught here are in
  * tests/exhibits.
  */
 #include "arch/cpu.h"
@@ -89,7 +89,9 @@ KTEST(a_purge_that_began_before_does_not_count)
 		for_each_policy_pinned(meet_too_late);
 }
 
-/* The same with all addresses in the list of the first: they are about to come back. (Exhibit 23.) */
+/*
+ * The same with all addresses in the list of the first: they are about to come back. (Exhibit 23.)
+ */
 static void meet_hungry(void)
 {
 	struct vmap_area *most = take_nearly_all(0);
@@ -112,7 +114,7 @@ KTEST(an_allocation_waits_for_addresses_that_come_back)
 		for_each_policy_pinned(meet_hungry);
 }
 
-/* ---- Another policy ---------------------------------------------------------------------------- */
+/* ---- Another policy -------------------------------------------------------------------------- */
 
 static void change_beside(void *to)
 {
@@ -160,7 +162,9 @@ static void free_a_little(void *unused)
 	thread_exit();
 }
 
-/* Above the other, on its CPU: as soon as that one has begun a purge it leaves it hardly any time. */
+/*
+ * Above the other, on its CPU: as soon as that one has begun a purge it leaves it hardly any time.
+ */
 static void free_in_bursts(void *unused)
 {
 	unsigned burst, i;
@@ -205,8 +209,8 @@ static void starve(void)
 }
 
 /*
- * Only in virtual time (QEMU's -icount: a TSC of exactly 1 GHz). Elsewhere the host decides how much a
- * thread gets done in 10 us, and with it who wins.
+ * Only in virtual time (QEMU's -icount: a TSC of exactly 1 GHz). Elsewhere the host decides how
+ * much a thread gets done in 10 us, and with it who wins.
  */
 KTEST(a_purger_catches_up_with_those_who_free)
 {

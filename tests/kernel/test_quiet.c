@@ -1,6 +1,6 @@
 /*
- * test_quiet.c - CPUs outside the kernel are not interrupted for kernel addresses and have caught up
- * when they are inside again (mm/tlb.h). The faults caught here are in tests/exhibits.
+ * test_quiet.c - CPUs outside the kernel are not interrupted for kernel addresses and have caught
+ * up when they are inside again (mm/tlb.h). The faults caught here are in tests/exhibits.
  */
 #include "arch/trap.h"
 #include "drivers/clock.h"

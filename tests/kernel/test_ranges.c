@@ -1,6 +1,6 @@
 /*
- * test_ranges.c - calls on whole ranges and single pages of an address space: how long they take when little
- * is there, and what other threads of the space see meanwhile.
+ * test_ranges.c - calls on whole ranges and single pages of an address space: how long they take
+ * when little is there, and what other threads of the space see meanwhile.
  */
 #include "arch/cpu.h"
 #include "arch/paging.h"
@@ -49,7 +49,7 @@ KTEST(locking_all_passes_by_what_nobody_may_touch)
 	end_space();
 }
 
-/* ---- The prober ---------------------------------------------------------------------------------- */
+/* ---- The prober ------------------------------------------------------------------------------ */
 
 static void write_beside(void *addr)
 {

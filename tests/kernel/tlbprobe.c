@@ -32,7 +32,7 @@ struct probe {
 	bool kernel; /* va is a kernel address */
 };
 
-/* ---- Steps ------------------------------------------------------------------------------------- */
+/* ---- Steps ----------------------------------------------------------------------------------- */
 
 static void set_quietly(struct probe *p, u64 pfn, u64 bits)
 {
@@ -70,7 +70,7 @@ static void store_and_forget(struct probe *p)
 	*p->a = MARK_A;
 }
 
-/* ---- Experiments -------------------------------------------------------------------------------- */
+/* ---- Experiments ----------------------------------------------------------------------------- */
 
 static enum probe_answer read_remapped(struct probe *p)
 {
@@ -208,7 +208,7 @@ static const struct {
 #undef X
 };
 
-/* ---- Around them ---------------------------------------------------------------------------------- */
+/* ---- Around them ----------------------------------------------------------------------------- */
 
 /* On one CPU, which nobody else can use meanwhile. */
 static s64 run_with(struct probe *p, u64 experiment)
@@ -242,8 +242,9 @@ static s64 probe_kernel(struct probe *p, u64 experiment)
 }
 
 /*
- * The caller's page at `addr` lends its place. Under the ptl nobody unmaps it meanwhile; under mmap_lock
- * other threads' faults wait until it is back. What their CPUs saw of the frames is flushed.
+ * The caller's page at `addr` lends its place. Under the ptl nobody unmaps it meanwhile; under
+ * mmap_lock other threads' faults wait until it is back. What their CPUs saw of the frames is
+ * flushed.
  */
 static s64 probe_user(struct probe *p, u64 experiment, u64 addr)
 {

@@ -1,10 +1,11 @@
 /*
  * vmtest.c - SYS_vmtest: vmalloc measured from inside (docs/14-vmalloc.md).
  *
- * Latency is the experiment of the patch that took the spinlock out of the purge (2016): a thread of
- * the highest priority wakes every millisecond while others vmalloc and vfree 8 KiB in a loop; how
- * late is it? Throughput: the cases of Linux's lib/test_vmalloc.c. Under `-icount` both are exact:
- * time is instructions. Frames are freed early here, so that a backlog of addresses needs no memory.
+ * Latency is the experiment of the patch that took the spinlock out of the purge (2016): a thread
+ * of the highest priority wakes every millisecond while others vmalloc and vfree 8 KiB in a loop;
+ * how late is it? Throughput: the cases of Linux's lib/test_vmalloc.c. Under `-icount` both are
+ * exact: time is instructions. Frames are freed early here, so that a backlog of addresses needs no
+ * memory.
  */
 #include "arch/uaccess.h"
 #include "drivers/clock.h"

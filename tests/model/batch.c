@@ -68,7 +68,7 @@ static void munmap_page(unsigned i)
 		assert_frame_free(FRAME(0, i));
 }
 
-/* ---- Reclaim against CPUs that come and go --------------------------------------------------------- */
+/* ---- Reclaim against CPUs that come and go --------------------------------------------------- */
 
 static void reclaim_one(void)
 {

@@ -30,7 +30,7 @@ unsigned model_cpu(void)
 	return now;
 }
 
-/* ---- Choices: depth first, each path from the start ---------------------------------------------- */
+/* ---- Choices: depth first, each path from the start ------------------------------------------ */
 
 static struct choice {
 	unsigned taken, of;
@@ -63,7 +63,7 @@ static bool next_path(void)
 	return true;
 }
 
-/* ---- Coroutines ----------------------------------------------------------------------------------- */
+/* ---- Coroutines ------------------------------------------------------------------------------ */
 
 void switch_stacks(void **save, void *load);
 __asm__(".text\n"
@@ -129,7 +129,9 @@ static void take_interrupt_if_chosen(void)
 	}
 }
 
-/* Of the CPUs that can run, the current one excepted, the number n; their count without a number. */
+/*
+ * Of the CPUs that can run, the current one excepted, the number n; their count without a number.
+ */
 static unsigned others(unsigned n, unsigned *which)
 {
 	unsigned i, count = 0;
@@ -224,7 +226,7 @@ static void create_cpu(unsigned i)
 		.rsp = top - 6, .exists = true, .irqs_on = true, .awake = true};
 }
 
-/* ---- Exploring --------------------------------------------------------------------------------------- */
+/* ---- Exploring ------------------------------------------------------------------------------- */
 
 /* One interleaving: the first choices are known, the others are 0. */
 static void run_path(void)

@@ -1,4 +1,6 @@
-/* llist.c - scenarios for kernel/llist.h: nothing is lost, nothing is doubled, contents are seen. */
+/*
+ * llist.c - scenarios for kernel/llist.h: nothing is lost, nothing is doubled, contents are seen.
+ */
 #include <string.h>
 
 #include "arch/cpu.h"

@@ -37,7 +37,7 @@ static const struct lock_class ptl_class = {"ptl", RANK_PTL, false};
 #define CR3(mm) (((mm) + 1UL) << PAGE_SHIFT)
 #define INIT_CR3 (100UL << PAGE_SHIFT)
 
-/* ---- At the start ------------------------------------------------------------------------------- */
+/* ---- At the start ---------------------------------------------------------------------------- */
 
 static void name_cpu(unsigned i)
 {
@@ -107,7 +107,7 @@ void machine_reset(void)
 		tlb_init();
 }
 
-/* ---- The TLB ------------------------------------------------------------------------------------- */
+/* ---- The TLB --------------------------------------------------------------------------------- */
 
 /* Nothing old is left, and everything that is there comes in at once. */
 static void refill_page(unsigned cpu, unsigned page)
@@ -195,7 +195,7 @@ void start_cpu(unsigned cpu, struct mm *mm, enum start how)
 	refill_kernel(cpu);
 }
 
-/* ---- Properties ------------------------------------------------------------------------------------ */
+/* ---- Properties ------------------------------------------------------------------------------ */
 
 static void check_cpu(unsigned cpu)
 {
@@ -316,7 +316,7 @@ void request_written(const void *address, size_t size)
 	}
 }
 
-/* ---- Interrupts and user mode ----------------------------------------------------------------------- */
+/* ---- Interrupts and user mode ---------------------------------------------------------------- */
 
 void local_irq_disable(void)
 {
@@ -393,7 +393,7 @@ void leave_user(void)
 	machines[model_cpu()].in_user = false;
 }
 
-/* ---- The rest of the kernel: kernel.c, and ------------------------------------------------------------ */
+/* ---- The rest of the kernel: kernel.c, and --------------------------------------------------- */
 
 void panic(const char *fmt, ...)
 {

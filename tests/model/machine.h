@@ -1,10 +1,11 @@
 /*
- * machine.h - the hardware of the model: TLBs, page tables, frames; and small helpers for scenarios.
+ * machine.h - the hardware of the model: TLBs, page tables, frames; and small helpers for
+ * scenarios.
  *
  * A TLB is as bad as the architecture allows: at every moment it holds every present PTE of the
- * address space in CR3, whether or not the program touched it (speculation), and it gives up an entry
- * only when it is told to. So there is no choice in what it holds. What is in a TLB does harm when
- * the CPU is in user mode.
+ * address space in CR3, whether or not the program touched it (speculation), and it gives up an
+ * entry only when it is told to. So there is no choice in what it holds. What is in a TLB does harm
+ * when the CPU is in user mode.
  */
 #ifndef TESTS_MODEL_MACHINE_H
 #define TESTS_MODEL_MACHINE_H
@@ -36,7 +37,9 @@ void leave_user(void);
 void assert_gone(unsigned mm, unsigned page);
 /* ... translate to the frame. */
 void assert_frame_free(unsigned frame);
-/* Kernel addresses: this CPU has used its last for now (and is then out of the kernel), or is back. */
+/*
+ * Kernel addresses: this CPU has used its last for now (and is then out of the kernel), or is back.
+ */
 void leave_kernel(void);
 void enter_kernel(void);
 /* No CPU in the kernel may translate KERNEL_VA, and later none that comes in. */

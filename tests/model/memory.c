@@ -3,10 +3,10 @@
  *
  * A store enters the CPU's store buffer, first in, first out (Intel SDM vol. 3, 9.2: total store
  * order). Memory always shows what the *running* CPU sees, its own buffered stores included; they
- * are taken out while another CPU runs. So loads need no hook that supplies a value: GCC's code reads
- * memory itself. A buffer is emptied by a LOCKed instruction, MFENCE, an interrupt, IRET, a CR write
- * or INVLPG (vol. 3, 11.10). Otherwise the time at which a store gets out matters only to CPUs that
- * read that word: it is a choice at each such read.
+ * are taken out while another CPU runs. So loads need no hook that supplies a value: GCC's code
+ * reads memory itself. A buffer is emptied by a LOCKed instruction, MFENCE, an interrupt, IRET, a
+ * CR write or INVLPG (vol. 3, 11.10). Otherwise the time at which a store gets out matters only to
+ * CPUs that read that word: it is a choice at each such read.
  *
  * Only words that several CPUs use and one writes are looked at. Which these are is learnt:
  * interleavings are explored again until no new one has turned up.
@@ -20,7 +20,7 @@
 #define NR_WORDS   4096
 #define MAX_READS  16
 
-/* ---- Which words are shared --------------------------------------------------------------------------- */
+/* ---- Which words are shared ------------------------------------------------------------------ */
 
 static struct word {
 	u64 key; /* address / 8; 0: free */
@@ -84,7 +84,7 @@ unsigned memory_shared(void)
 	return nr_shared;
 }
 
-/* ---- Store buffers ---------------------------------------------------------------------------------- */
+/* ---- Store buffers --------------------------------------------------------------------------- */
 
 struct store {
 	char *address;

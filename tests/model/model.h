@@ -27,7 +27,7 @@ struct scenario {
 
 extern const struct scenario shootdown_scenarios[], batch_scenarios[], llist_scenarios[];
 
-/* ---- For scenarios ----------------------------------------------------------------------------- */
+/* ---- For scenarios --------------------------------------------------------------------------- */
 
 /* The property is violated: print the interleaving, end the scenario. */
 void __noreturn violation(const char *fmt, ...) __printf(1, 2);
@@ -46,7 +46,7 @@ void name_memory(const void *p, size_t size, const char *fmt, ...) __printf(3, 4
 
 unsigned model_cpu(void); /* who runs */
 
-/* ---- explore.c for the others -------------------------------------------------------------------- */
+/* ---- explore.c for the others ---------------------------------------------------------------- */
 
 struct model_cpu {
 	void *rsp; /* while it does not run */

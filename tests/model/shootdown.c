@@ -56,7 +56,7 @@ static void unmap_in_other(void)
 	unmap(1, 0);
 }
 
-/* ---- A CPU comes in ------------------------------------------------------------------------------ */
+/* ---- A CPU comes in -------------------------------------------------------------------------- */
 
 static void no_setup(void)
 {
@@ -80,7 +80,7 @@ static void lazy_returns(void)
 	run_user(0);
 }
 
-/* ---- Generations ----------------------------------------------------------------------------------- */
+/* ---- Generations ----------------------------------------------------------------------------- */
 
 static void start_in_user(void)
 {
@@ -97,7 +97,7 @@ static void out_and_in(void)
 	run_user(0);
 }
 
-/* ---- Mutual shootdown -------------------------------------------------------------------------------- */
+/* ---- Mutual shootdown ------------------------------------------------------------------------ */
 
 static void start_both(void)
 {
@@ -123,7 +123,7 @@ static void start_all(void)
 	start_cpu(2, &mms[0], IN_USER);
 }
 
-/* ---- From one address space to the other ---------------------------------------------------------------- */
+/* ---- From one address space to the other ----------------------------------------------------- */
 
 static void change_over(void)
 {
@@ -133,7 +133,7 @@ static void change_over(void)
 	run_user(0);
 }
 
-/* ---- The end of an address space ---------------------------------------------------------------------------- */
+/* ---- The end of an address space ------------------------------------------------------------- */
 
 static void drop(void)
 {
@@ -153,7 +153,7 @@ static void start_two_lazy(void)
 	start_cpu(2, &mms[0], LAZY);
 }
 
-/* ---- Kernel addresses ------------------------------------------------------------------------------------------ */
+/* ---- Kernel addresses ------------------------------------------------------------------------ */
 
 static void start_kernel(void)
 {

@@ -97,7 +97,7 @@ static void __noreturn fail(const char *fmt, ...)
 	_exit(1);
 }
 
-/* ---- Instructions -------------------------------------------------------------------------------- */
+/* ---- Instructions ---------------------------------------------------------------------------- */
 
 static void take_interrupts(void)
 {
@@ -166,7 +166,7 @@ void invlpg(u64 va)
 		self()->tlb[(va - USER_BASE) >> PAGE_SHIFT] = 0;
 }
 
-/* ---- Frames --------------------------------------------------------------------------------------- */
+/* ---- Frames ---------------------------------------------------------------------------------- */
 
 static u64 *words_of(u64 pfn)
 {
@@ -228,7 +228,7 @@ void kpage_free(void *address, unsigned order)
 	(void)order;
 }
 
-/* ---- What a CPU does ------------------------------------------------------------------------------- */
+/* ---- What a CPU does ------------------------------------------------------------------------- */
 
 /* User mode: read pages through the TLB, interrupts coming in between. */
 static void read_pages(unsigned mm)
@@ -358,7 +358,7 @@ static void *cpu_main(void *arg)
 	return NULL;
 }
 
-/* ---- Beginning and end ------------------------------------------------------------------------------- */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static void prepare(u64 seed)
 {
@@ -449,7 +449,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 
-/* ---- The rest of the kernel: kernel.c ----------------------------------------------------------------- */
+/* ---- The rest of the kernel: kernel.c -------------------------------------------------------- */
 
 void irq_register(u8 vector, irq_handler irq)
 {

@@ -124,8 +124,8 @@ int crew_run(const char *program, unsigned int members, crew_job job, void *argu
 	struct crew crew = { .program = program, .barrier = barrier };
 
 	/*
-	 * Whatever happens to the file server, this process must live to see its crew end: its pages
-	 * stay in memory. Where that is refused it runs all the same.
+	 * Whatever happens to the file server, this process must live to see its crew end: its
+	 * pages stay in memory. Where that is refused it runs all the same.
 	 */
 	(void)mlockall(MCL_CURRENT);
 	fflush(stdout); /* or every child would print what is still buffered */

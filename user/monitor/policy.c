@@ -1,4 +1,7 @@
-/* policy.c - the commands that show and set how reclaim and migration flush, and how addresses are purged. */
+/*
+ * policy.c - the commands that show and set how reclaim and migration flush, and how addresses are
+ * purged.
+ */
 #include <stdio.h>
 #include <string.h>
 

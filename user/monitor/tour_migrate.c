@@ -34,8 +34,9 @@ static bool failed(const struct migrate_figures *f, const char *what)
 }
 
 /*
- * The bounds are those of 8 CPUs: 7 others may hold each page. The lower one is far below: a CPU that
- * waits in a fault, or runs the reader beside, has left the address space and need not be told.
+ * The bounds are those of 8 CPUs: 7 others may hold each page. The lower one is far below: a CPU
+ * that waits in a fault, or runs the reader beside, has left the address space and need not be
+ * told.
  */
 static bool check_bounds(const struct tour_setup *setup, const struct migrate_figures *f)
 {
@@ -63,7 +64,7 @@ bool tour_migrate_check(const struct tour_setup *setup, const struct migrate_fig
 	return check_bounds(setup, f) && ok;
 }
 
-/* ---- Measuring -------------------------------------------------------------------------------- */
+/* ---- Measuring ------------------------------------------------------------------------------- */
 
 #define COUNT_FILE "/tmp/tour.lost_stores"
 

@@ -1,4 +1,7 @@
-/* tour_purge.c - the last stop of the tour: how freed kernel addresses are purged (docs/14-vmalloc.md). */
+/*
+ * tour_purge.c - the last stop of the tour: how freed kernel addresses are purged
+ * (docs/14-vmalloc.md).
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

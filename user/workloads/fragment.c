@@ -1,12 +1,12 @@
 /*
  * fragment.c - fragments memory on purpose, and then asks for 2 MiB blocks from several processes.
  *
- * One process fills most of memory with pages of known contents and gives every second one back: half of
- * that memory is free then, and no two free frames lie side by side. The others ask for 2 MiB mappings
- * (madvise MADV_HUGEPAGE), as many as could exist if all free memory were in one piece. What they get,
- * they got by compaction. Meanwhile the first keeps reading and checking the pages it has left, which
- * are the ones that must move. With --sharers, children of the first read the same pages on other CPUs,
- * so that every page that is moved must be forgotten by several.
+ * One process fills most of memory with pages of known contents and gives every second one back:
+ * half of that memory is free then, and no two free frames lie side by side. The others ask for 2
+ * MiB mappings (madvise MADV_HUGEPAGE), as many as could exist if all free memory were in one
+ * piece. What they get, they got by compaction. Meanwhile the first keeps reading and checking the
+ * pages it has left, which are the ones that must move. With --sharers, children of the first read
+ * the same pages on other CPUs, so that every page that is moved must be forgotten by several.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -67,7 +67,7 @@ static uint64_t huge_faults(void)
 	return gather_info(INFO_VMSTAT, &stat, sizeof(stat)) < 0 ? 0 : stat.thp_fault_alloc;
 }
 
-/* ---- The pages in the way ------------------------------------------------------------------------- */
+/* ---- The pages in the way -------------------------------------------------------------------- */
 
 /* Page tables first: they are the kernel's and stay where they are, so they should lie together. */
 static bool fill_memory(void)
@@ -170,7 +170,7 @@ static int filler_job(void)
 	return sharers_ended_well(pids) && barrier_wait(&shared->end) ? EXIT_VERIFIED : EXIT_BROKEN;
 }
 
-/* ---- Those who want blocks ----------------------------------------------------------------------- */
+/* ---- Those who want blocks ------------------------------------------------------------------- */
 
 static int want_blocks(unsigned int member)
 {

@@ -4,11 +4,13 @@
  * All threads of one process run in one address space. Each has a counter of its own in every page
  * and remembers what it last stored there: a store that went into an old frame after the copy was
  * taken is missing at the next visit. The first words of the pages are links of one long ring: who
- * follows it must come back to the start. Thread 0 also moves the pages, all of them, again and again.
+ * follows it must come back to the start. Thread 0 also moves the pages, all of them, again and
+ * again.
  *
  * The pages are a mixture: private memory, memory shared with a child process, a mapped file, and
- * private memory that the child still shares copy-on-write; the child checks that what it has of the
- * last never changes. With pressure, a reader of a large file makes the kernel reclaim meanwhile.
+ * private memory that the child still shares copy-on-write; the child checks that what it has of
+ * the last never changes. With pressure, a reader of a large file makes the kernel reclaim
+ * meanwhile.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -145,7 +147,7 @@ static bool ring_closes(void)
 	return at == 0;
 }
 
-/* ---- Helpers: processes beside ---------------------------------------------------------------- */
+/* ---- Helpers: processes beside --------------------------------------------------------------- */
 
 /* Has a copy of everything, as it was: the copy must not change, whoever moves and writes. */
 static int watch_snapshot(void)
@@ -198,7 +200,7 @@ static bool helper_ended_well(pid_t pid)
 	       WEXITSTATUS(status) == EXIT_VERIFIED;
 }
 
-/* ---- Threads ---------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 /* A plain load and a plain store: nothing hides a store that went elsewhere. */
 static void store_everywhere(struct worker *w)
@@ -269,7 +271,7 @@ static void start_threads(void)
 	}
 }
 
-/* ---- The whole -------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static int report(bool helpers_well)
 {
@@ -319,7 +321,7 @@ static int run(void)
 	return report(well);
 }
 
-/* ---- Options ---------------------------------------------------------------------------------- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 static void take_kind(const char *name)
 {

@@ -1,9 +1,9 @@
 /*
  * pingpong.c - processes move their memory to another node and back, again and again.
  *
- * Each process has private pages with contents that belong to it alone, and after each move looks at
- * all of them: what they hold, and which node each is on. A page that could not be moved, because
- * that node is full, is counted and is no error; one that is neither there nor counted is.
+ * Each process has private pages with contents that belong to it alone, and after each move looks
+ * at all of them: what they hold, and which node each is on. A page that could not be moved,
+ * because that node is full, is counted and is no error; one that is neither there nor counted is.
  */
 #define _GNU_SOURCE
 #include <errno.h>
