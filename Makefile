@@ -37,7 +37,7 @@ all: iso
 # ---- The kernel ------------------------------------------------------------------------------
 
 KERNEL_DIRS := boot arch drivers kernel mm tests/kernel
-KERNEL_C := $(filter-out arch/asm-offsets.c $(if $(RELEASE),mm/tlbsan.c),$(wildcard $(addsuffix /*.c,$(KERNEL_DIRS))))
+KERNEL_C := $(filter-out arch/asm-offsets.c $(if $(RELEASE),mm/tlbsan.c mm/tlbsan_rules.c),$(wildcard $(addsuffix /*.c,$(KERNEL_DIRS))))
 KERNEL_ASM := $(wildcard $(addsuffix /*.asm,$(KERNEL_DIRS)))
 KERNEL_OBJ := $(KERNEL_C:%=$(BUILD)/obj/%.o) $(KERNEL_ASM:%=$(BUILD)/obj/%.o)
 

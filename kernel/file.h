@@ -10,8 +10,13 @@
 #include "kernel/types.h"
 
 struct endpoint;
+struct ipc_call;
 struct task;
 struct vm_object;
+
+#define O_WRONLY  1u
+#define O_ACCMODE 3u
+#define O_APPEND  02000u
 
 enum file_kind { FILE_CONSOLE, FILE_OBJECT, FILE_STREAM };
 
@@ -42,6 +47,9 @@ void file_cleanup(struct file **file);
 s64 fd_install(struct task *task, struct file *file);
 /* What a descriptor of the current task names: a reference, or NULL. */
 struct file *fd_lookup(u64 fd);
+
+/* A request to a file server on the kernel's behalf; its answer's error, or 0. May sleep. */
+int fs_call(struct endpoint *fs, struct ipc_call *call);
 
 /* Opened for writing? */
 bool file_writable(const struct file *file);
