@@ -1,8 +1,8 @@
 /*
  * tlbsan.c - the shadow of stale entries: what is unmapped, flushed and owed (see tlbsan.h).
  *
- * Entries live in a pool, on hash chains by frame, for rules 1 and 2, and by address and page, for the
- * rest. A global sequence number orders events: an entry made at s is gone from a CPU that started
+ * Entries live in a pool, on hash chains by frame, for rules 1 and 2, and by address and page, for
+ * the rest. A global sequence number orders events: an entry made at s is gone from a CPU that started
  * a full flush after s, so full flushes cost one store. One lock with interrupts off covers all; it
  * is the innermost of the kernel, taken under any other.
  */
