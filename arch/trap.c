@@ -209,9 +209,9 @@ void trap_dispatch(struct trap_frame *tf)
 		preempt_schedule_irq();
 }
 
+/* None of them returns, and before that they use nothing that a purge takes away. */
 void trap_dispatch_ist(struct trap_frame *tf)
 {
-	tlb_enter_kernel();
 	if (tf->vector == VEC_NMI && panic_in_progress())
 		cpu_halt_forever();
 	if (tf->vector == VEC_DOUBLE_FAULT)

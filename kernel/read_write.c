@@ -97,7 +97,7 @@ s64 sys_read(u64 fd, u64 buf, u64 len)
 struct writer {
 	struct file *file;
 	void *page;
-	u64 fill;
+	u64 fill, left;
 	s64 done;
 };
 
@@ -122,6 +122,8 @@ static int write_piece(struct writer *w, struct iovec piece)
 	int err = 0;
 	u64 n;
 
+	piece.len = MIN(piece.len, w->left);
+	w->left -= piece.len;
 	for (; piece.len && !err; piece.base += n, piece.len -= n) {
 		n = MIN(piece.len, PAGE_SIZE - w->fill);
 		if (copy_from_user((u8 *)w->page + w->fill, piece.base, n))
@@ -132,11 +134,12 @@ static int write_piece(struct writer *w, struct iovec piece)
 	return err;
 }
 
-/* user_iov 0: the one piece there is. */
-static s64 write_pieces(u64 fd, struct iovec piece, u64 user_iov, u64 count)
+/* The one piece there is, or `count` that user_iov tells of. At most MAX_RW bytes, as Linux. */
+static s64 write_pieces(u64 fd, const struct iovec *one, u64 user_iov, u64 count)
 {
 	struct file *file __cleanup(file_cleanup) = fd_lookup(fd);
-	struct writer w = {.file = file};
+	struct writer w = {.file = file, .left = MAX_RW};
+	struct iovec piece;
 	int err = 0, last;
 	u64 i;
 
@@ -149,9 +152,11 @@ static s64 write_pieces(u64 fd, struct iovec piece, u64 user_iov, u64 count)
 	if (file->flags & O_APPEND)
 		file->offset = READ_ONCE(file->object->size);
 	for (i = 0; i < count && !err; i++) {
-		if (user_iov && copy_from_user(&piece, user_iov + i * sizeof(piece), sizeof(piece)))
+		if (one)
+			piece = *one;
+		else if (copy_from_user(&piece, user_iov + i * sizeof(piece), sizeof(piece)))
 			err = -EFAULT;
-		else
+		if (!err)
 			err = write_piece(&w, piece);
 	}
 	last = write_out(&w); /* also what came before a fault */
@@ -161,14 +166,14 @@ static s64 write_pieces(u64 fd, struct iovec piece, u64 user_iov, u64 count)
 
 s64 sys_write(u64 fd, u64 buf, u64 len)
 {
-	return write_pieces(fd, (struct iovec){buf, MIN(len, MAX_RW)}, 0, 1);
+	return write_pieces(fd, &(struct iovec){buf, len}, 0, 1);
 }
 
 s64 sys_writev(u64 fd, u64 user_iov, u64 count)
 {
 	if (count > IOV_LIMIT)
 		return -EINVAL;
-	return write_pieces(fd, (struct iovec){0}, user_iov, count);
+	return write_pieces(fd, NULL, user_iov, count);
 }
 
 s64 sys_lseek(u64 fd, u64 offset, u64 whence)

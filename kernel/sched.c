@@ -339,8 +339,9 @@ static void idle_loop(void)
 
 	for (;;) {
 		local_irq_disable();
+		tlb_enter_kernel(); /* HLT may end without an interrupt (SDM vol. 2, HLT) */
 		if (!cpu->need_resched && !cpu->rq.nr_ready) {
-			tlb_leave_kernel(); /* the interrupt enters it again */
+			tlb_leave_kernel();
 			cpu_wait_for_irq(); /* STI;HLT: an interrupt cannot slip in between */
 		} else {
 			__schedule(true, false);

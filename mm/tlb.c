@@ -67,6 +67,8 @@ void switch_mm_irqoff(struct mm *next)
 	struct cpu_tlb *tlb = &cpu->tlb;
 
 	ASSERT(irqs_disabled(), "address space switched with interrupts on");
+	ASSERT(READ_ONCE(tlb->kernel) == TLB_KERNEL_USED,
+	       "cpu%u switches threads and counts as outside the kernel", cpu->id);
 	if (!next) {
 		store_release(&tlb->lazy, 1u); /* after the last access to user addresses */
 		tlbsan_check_cpu(cpu);
@@ -105,7 +107,7 @@ void tlb_enter_kernel(void)
 {
 	struct cpu *cpu = this_cpu();
 
-	if (cpu->tlb.kernel == TLB_KERNEL_USED)
+	if (READ_ONCE(cpu->tlb.kernel) == TLB_KERNEL_USED)
 		return;
 	if (xchg(&cpu->tlb.kernel, TLB_KERNEL_USED) == TLB_KERNEL_OWES) {
 		flush_local_all();

@@ -24,7 +24,7 @@
  * a flush, and pays on its way in, before anything else. Between the interrupt or SYSCALL and that
  * place the CPU uses its descriptor tables, its struct cpu and the kernel's image, which stay where
  * they are, and its thread's stack: vmalloc's, but mapped since before this CPU was last in the
- * kernel, when it owed nothing.
+ * kernel, when it owed nothing. The same on the way out, from the mark to IRET.
  *
  *   CPU:        last use  kernel=QUIET  user mode ..  xchg(kernel, USED): was OWES?  flush  use ..
  *   initiator:  clear PTEs  cmpxchg(kernel, QUIET or OWES -> OWES): done without an interrupt,
@@ -71,7 +71,8 @@ u64 tlb_gen_inc(struct mm *mm);
 void tlb_gen_inc_batched(struct mm *mm);
 
 /*
- * All of these return when every CPU concerned has flushed. Context: interrupts and preemption on,
+ * All of these return when every CPU concerned has flushed, or will before it uses what it has: the
+ * lazy, and those outside the kernel. Context: interrupts and preemption on,
  * no spinlock held (lock.h, rule 3).
  */
 /* Addresses [start, end) of one address space, after its PTEs were changed. */

@@ -31,7 +31,7 @@ struct tlb_request {
 /* Whether a CPU may use kernel addresses that come and go (vmalloc's); see mm/tlb.h. */
 enum tlb_kernel {
 	TLB_KERNEL_USED,  /* it runs kernel code */
-	TLB_KERNEL_QUIET, /* user mode or HLT: it has used its last, and will look here before the next */
+	TLB_KERNEL_QUIET, /* user mode or HLT: it uses none but its stack before it has looked here */
 	TLB_KERNEL_OWES,  /* the same, and somebody relies on it: it flushes before the next */
 };
 

@@ -27,7 +27,10 @@ u32 shadow_used;
 static u32 shadow_size, free_list, lost;
 static u32 by_pfn[NR_CHAINS], by_va[NR_CHAINS], by_page[NR_CHAINS];
 static u64 seq;
-/* Sequence of each CPU's last full flush; for user entries a skip while lazy counts as one. */
+/*
+ * Sequence of each CPU's last full flush. A skip counts as one: for user entries while lazy, for the
+ * kernel's while outside.
+ */
 static u64 flushed_user[NR_CPUS], flushed_all[NR_CPUS];
 /* What a CPU that was skipped must have caught up with before it runs user code. */
 static const struct mm *owed_mm[NR_CPUS];

@@ -64,8 +64,8 @@ void *vm_map_ram(struct page **pages, unsigned count);
 void vm_unmap_ram(void *addr, unsigned count);
 
 /*
- * On return no CPU can translate an address that was unmapped before the call, by whichever of the
- * functions above. (`refcount` does not keep this: vmap_purge.c.) Context: may sleep.
+ * On return no CPU in the kernel, and none that comes in, can translate an address that was unmapped
+ * before the call, by whichever of the functions above. (`refcount` does not keep this: vmap_purge.c.) Context: may sleep.
  */
 void vm_unmap_aliases(void);
 
@@ -82,7 +82,10 @@ extern bool vmap_frames_held;
 /* What the lists hold; for when nobody frees or purges. */
 u64 vmap_lazy_listed(void);
 const char *purge_policy_name(void);
-/* -EINVAL: no such policy. Everything is purged by the old one first. Context: may sleep. */
+/*
+ * -EINVAL: no such policy. Purges that are under way end first; what waits is left to the new one.
+ * Context: may sleep.
+ */
 int purge_policy_set(const char *name);
 
 /* ---- Kernel stacks --------------------------------------------------------------------------- */

@@ -206,7 +206,7 @@ struct tlb_counters {
 	abi_u64 coalesced; /* requests served by an interrupt already taken for another (target) */
 	abi_u64 flushes;   /* flushes executed, local ones included */
 	abi_u64 freed;     /* frames freed after the flush (initiator) */
-	abi_u64 lazy;      /* CPUs in the mask skipped because they were lazy (initiator) */
+	abi_u64 lazy;      /* CPUs skipped: lazy, or outside the kernel (initiator) */
 };
 
 struct info_system {

@@ -21,6 +21,7 @@ USER_SRC_monitor := $(wildcard user/monitor/*.c)
 USER_SRC_lru-read := user/workloads/lru-read.c
 USER_SRC_lru-write := user/workloads/lru-write.c
 USER_SRC_churn := user/workloads/churn.c
+USER_SRC_spin := user/workloads/spin.c
 USER_SRC_hog := user/workloads/hog.c
 USER_SRC_movers := user/workloads/movers.c
 USER_SRC_fragment := user/workloads/fragment.c
@@ -31,7 +32,7 @@ USER_SRC_purge-latency := user/workloads/purge-latency.c
 USER_SRC_vmalloc-test := user/workloads/vmalloc-test.c
 USER_SRC_cyclic := user/workloads/cyclic.c
 
-USER_WORKLOADS := lru-read lru-write churn movers fragment pingpong hog badptr cyclic
+USER_WORKLOADS := lru-read lru-write churn movers fragment pingpong hog spin badptr cyclic
 USER_PROGRAMS := fs monitor tlbprobe purge-latency vmalloc-test $(USER_WORKLOADS)
 
 build/user/obj/%.o: user/%.c user/user.mk

@@ -127,20 +127,19 @@ static void change_beside(void *to)
 KTEST(a_policy_changes_when_nobody_purges)
 {
 	const char *before = purge_policy_name();
-	struct page *page = alloc_pages(0, GFP_KERNEL);
-	unsigned first = other_cpu(0);
+	struct page *page;
 
 	if (cpus_online() < 4 || purge_policy_set("mutex"))
 		return;
 	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
+	page = alloc_pages(0, GFP_KERNEL);
 	ended = 0;
 	vunmap(vmap(&page, 1));
-	pause_at(SYNC_purge_taken, first);
-	start_on(first, purge_beside, 0, NULL);
-	KT_WAIT_FOR(paused_at(SYNC_purge_taken));
+	hold_purge(SYNC_purge_taken);
 	start_on(other_cpu(1), change_beside, (u64)"spinlock", NULL);
 	sleep_until(clock_ns() + NSEC_PER_MSEC / 4);
-	KT_EXPECT(READ_ONCE(ended) == 0, "a promise kept by %s, and nothing is flushed", purge_policy_name());
+	KT_EXPECT(READ_ONCE(ended) == 0, "purge=%s: it returned, and nothing is flushed",
+		  purge_policy_name());
 	release(SYNC_purge_taken);
 	KT_WAIT_FOR(READ_ONCE(ended) == 2);
 	KT_EXPECT(purge_policy_set(before) == 0);

@@ -45,6 +45,7 @@ MUTANTS = {
     "generation-after-cr3": ("change_over", STALE),
     "interrupt-before-pending": ("lazy_return", r"nobody asked"),
     "kernel-entered-by-load-and-store": ("kernel_quiet", KERNEL),
+    "kernel-left-relaxed": (THREADS, r"data race .* in free_frame|data race .* in read_kernel_page"),
     "kernel-skipped-by-load-and-store": ("kernel_quiet", KERNEL),
     "kernel-owed-not-flushed": ("kernel_quiet", KERNEL),
     "lazy-without-fence": ("lazy_return", STALE),

@@ -2,8 +2,9 @@
  * threads.c - the kernel's sources under ThreadSanitizer: CPUs are host threads, interrupts a flag
  * that is looked at where interrupts are on (docs/11-model.md).
  *
- * Each CPU wanders between two address spaces and idling, reads pages through a TLB of its own,
- * unmaps pages, lets batches gather them, and frees frames through an llist. A frame's words are
+ * Each CPU wanders between two address spaces and idling, reads pages through a TLB of its own, in
+ * the kernel also a kernel page that comes and goes, unmaps pages, lets batches gather them, and frees
+ * frames through an llist. A frame's words are
  * ordinary memory, poisoned when it is freed: a flush that is missing or not ordered is a data race
  * for the sanitizer, and poison for the reader.
  *
@@ -38,12 +39,15 @@
 #define POISON     0x6b6b6b6b6b6b6b6bUL
 #define PAGE_VA(page) (USER_BASE + (page) * PAGE_SIZE)
 #define GATHERED   4 /* frames, then a batch is flushed */
+#define KERNEL_VA  0xffffc90000000000UL
+#define KERNEL_CONTENTS 999UL
 
 struct cpu cpus[NR_CPUS];
 cpumask_t cpu_online_mask = CPU_BIT(NR_THREADS) - 1;
 struct mm init_mm = {.cr3 = PAGE_SIZE};
 static struct mm mms[NR_MMS];
-static u64 ptes[NR_MMS][NR_PAGES];
+static u64 ptes[NR_MMS][NR_PAGES], kernel_pte;
+static u32 kernel_busy; /* somebody replaces the page behind KERNEL_VA */
 static struct page frames[NR_FRAMES];
 struct page *mem_map = frames;
 u64 max_pfn = NR_FRAMES;
@@ -59,7 +63,8 @@ static const struct lock_class ptl_class = {"ptl", RANK_PTL, false};
 static struct machine {
 	u64 cr3;
 	u64 tlb[NR_PAGES]; /* the PTE an entry was made from; 0: no entry */
-	bool irqs_on;
+	u64 kernel_tlb;
+	bool irqs_on, outside; /* the kernel */
 	struct llist_node *frames; /* taken from the free list, to be used */
 	u64 random;
 	u64 reads, unmaps, flushes;
@@ -105,7 +110,11 @@ static void take_interrupts(void)
 
 	if (cpu->irqs_on && __atomic_exchange_n(&cpu->irq_pending, 0, __ATOMIC_SEQ_CST)) {
 		cpu->irqs_on = false;
+		if (cpu->outside)
+			tlb_enter_kernel();
 		handler();
+		if (cpu->outside)
+			tlb_leave_kernel();
 		cpu->irqs_on = true;
 	}
 }
@@ -152,17 +161,21 @@ void write_cr3(u64 value)
 
 u64 read_cr4(void)
 {
-	return 0;
+	return CR4_PGE;
 }
 
 void write_cr4(u64 value)
 {
-	(void)value;
+	(void)value; /* toggles CR4.PGE */
+	memset(self()->tlb, 0, sizeof(self()->tlb));
+	self()->kernel_tlb = 0;
 }
 
 void invlpg(u64 va)
 {
-	if (va < PAGE_VA(NR_PAGES))
+	if (va == KERNEL_VA)
+		self()->kernel_tlb = 0;
+	else if (va < PAGE_VA(NR_PAGES))
 		self()->tlb[(va - USER_BASE) >> PAGE_SHIFT] = 0;
 }
 
@@ -256,12 +269,67 @@ static void switch_to(struct mm *next)
 	local_irq_enable();
 }
 
+static void leave_kernel(void)
+{
+	local_irq_disable();
+	self()->outside = true;
+	tlb_leave_kernel();
+	local_irq_enable();
+}
+
+static void enter_kernel(void)
+{
+	local_irq_disable();
+	tlb_enter_kernel();
+	self()->outside = false;
+	local_irq_enable();
+}
+
+/* In the kernel, interrupts coming in between. */
+static void read_kernel_page(void)
+{
+	unsigned i;
+	u64 found;
+
+	for (i = 0; i < 4; i++, take_interrupts()) {
+		if (!self()->kernel_tlb)
+			self()->kernel_tlb = load_acquire(&kernel_pte);
+		if (!self()->kernel_tlb)
+			continue;
+		found = *words_of(pte_pfn(self()->kernel_tlb));
+		if (found != KERNEL_CONTENTS)
+			fail("the kernel's page reads %lx", found);
+	}
+}
+
+static void replace_kernel_page(void)
+{
+	u64 pfn = take_frame(), old;
+
+	if (!pfn)
+		return;
+	*words_of(pfn) = KERNEL_CONTENTS;
+	if (__atomic_exchange_n(&kernel_busy, 1, __ATOMIC_ACQUIRE)) {
+		free_frame(pfn);
+		return;
+	}
+	old = pte_get_and_clear(&kernel_pte);
+	flush_tlb_kernel_range(KERNEL_VA, KERNEL_VA + PAGE_SIZE);
+	if (old)
+		free_frame(pte_pfn(old));
+	pte_set(&kernel_pte, make_pte(pfn, PTE_P));
+	store_release(&kernel_busy, 0u);
+}
+
 static void run_and_idle(void)
 {
 	unsigned mm = (unsigned)random_below(NR_MMS);
 
+	read_kernel_page();
 	switch_to(&mms[mm]);
+	leave_kernel();
 	read_pages(mm);
+	enter_kernel();
 	if (!random_below(16))
 		switch_to(NULL);
 }
@@ -323,7 +391,7 @@ static void one_step(void)
 {
 	unsigned mm = (unsigned)random_below(NR_MMS), page = (unsigned)random_below(NR_PAGES);
 
-	switch (random_below(8)) {
+	switch (random_below(9)) {
 	case 0:
 		unmap_page(mm, page);
 		break;
@@ -333,6 +401,9 @@ static void one_step(void)
 	case 2:
 	case 3:
 		map_page(mm, page);
+		break;
+	case 4:
+		replace_kernel_page();
 		break;
 	default:
 		run_and_idle();
@@ -403,6 +474,7 @@ static void check_frames(void)
 	for (i = 0; i < NR_MMS; i++)
 		for (page = 0; page < NR_PAGES; page++)
 			found += ptes[i][page] != 0;
+	found += kernel_pte != 0;
 	if (found != NR_FRAMES - FIRST || limbo_pages())
 		fail("%u frames of %u are left, %lu in limbo", found, NR_FRAMES - FIRST,
 		     limbo_pages());
@@ -410,7 +482,7 @@ static void check_frames(void)
 
 static void check_counters(void)
 {
-	u64 targets = 0, taken = 0, coalesced = 0, lazy = 0, reads = 0;
+	u64 targets = 0, taken = 0, coalesced = 0, lazy = 0, reads = 0, outside = 0;
 	unsigned i, r;
 
 	for (i = 0; i < NR_THREADS; i++) {
@@ -421,10 +493,12 @@ static void check_counters(void)
 			coalesced += cpus[i].stat.tlb[r].coalesced;
 			lazy += cpus[i].stat.tlb[r].lazy;
 		}
+		outside += cpus[i].stat.tlb[TLB_VMALLOC].lazy;
 	}
-	printf("# total: %lu reads, %lu targets = %lu taken + %lu coalesced, %lu lazy\n", reads,
-	       targets, taken, coalesced, lazy);
-	if (targets != taken + coalesced || !coalesced || !lazy || !reads)
+	printf("# total: %lu reads, %lu targets = %lu taken + %lu coalesced, %lu lazy, "
+	       "%lu outside the kernel\n",
+	       reads, targets, taken, coalesced, lazy - outside, outside);
+	if (targets != taken + coalesced || !coalesced || lazy == outside || !outside || !reads)
 		fail("the counters do not agree, or something did not happen");
 }
 
