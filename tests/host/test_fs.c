@@ -1,4 +1,4 @@
-// sources: user/fs/service.c user/fs/open_files.c user/fs/tree.c user/fs/node.c user/fs/archive.c user/fs/gen.c user/fs/tmp.c user/fs/proc.c user/fs/text.c user/fs/path.c user/fs/ustar.c
+// sources: user/fs/service.c user/fs/open_files.c user/fs/tree.c user/fs/node.c user/fs/archive.c user/fs/gen.c user/fs/tmp.c user/fs/proc.c user/fs/text.c user/fs/path.c user/fs/ustar.c user/lib/cpus.c
 /* The file server, asked as the kernel asks it. Its system calls end in the syscall() below. */
 #define _GNU_SOURCE
 #include <stdarg.h>
