@@ -67,7 +67,7 @@ static u64 *walk_to_level(u64 *pml4, u64 va, unsigned level, bool alloc)
 	return table;
 }
 
-static pte_t *entry_of(u64 *pml4, u64 va, int level, bool alloc)
+static pte_t *entry_of(u64 *pml4, u64 va, unsigned level, bool alloc)
 {
 	u64 *table = walk_to_level(pml4, va, level, alloc);
 

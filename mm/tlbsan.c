@@ -147,6 +147,23 @@ void shadow_drop(u32 index)
 	free_list = index;
 }
 
+/* By address if the range is short, by entry if it is long. */
+void shadow_each_in(const struct mm *mm, u64 start, u64 end,
+		    void (*fn)(struct stale_entry *e, u64 arg), u64 arg)
+{
+	bool is_short = (end - start) >> PAGE_SHIFT < shadow_used;
+	u64 va;
+	u32 i;
+
+	for (va = start; is_short && va < end; va += PAGE_SIZE)
+		for (i = *shadow_by_va(mm, va); i; i = shadow[i].next_va)
+			if (shadow[i].mm == mm && shadow[i].va == va)
+				fn(&shadow[i], arg);
+	for (i = 1; !is_short && i < shadow_used; i++)
+		if (shadow[i].cpus && shadow[i].mm == mm && shadow[i].va >= start && shadow[i].va < end)
+			fn(&shadow[i], arg);
+}
+
 /* Entries nobody holds any more. */
 static void sweep(void)
 {
@@ -310,25 +327,18 @@ u64 tlbsan_now(void)
 }
 
 /* Entries made after `mark` are of the addresses' next owner. */
-static void note_queued(struct stale_entry *e, u64 start, u64 end, u64 mark)
+static void note_queued(struct stale_entry *e, u64 mark)
 {
-	if (e->cpus && !e->mm && e->va >= start && e->va < end && e->seq <= mark && !e->queued)
+	if (e->seq <= mark && !e->queued)
 		e->queued = seq;
 }
 
 void __tlbsan_vmap_queued(u64 start, u64 end, u64 mark)
 {
-	u64 flags = shadow_lock(), va;
-	u32 i;
+	u64 flags = shadow_lock();
 
 	seq++;
-	if ((end - start) >> PAGE_SHIFT < shadow_used)
-		for (va = start; va < end; va += PAGE_SIZE)
-			for (i = *shadow_by_va(NULL, va); i; i = shadow[i].next_va)
-				note_queued(&shadow[i], start, end, mark);
-	else
-		for (i = 1; i < shadow_used; i++)
-			note_queued(&shadow[i], start, end, mark);
+	shadow_each_in(NULL, start, end, note_queued, mark);
 	shadow_unlock(flags);
 }
 

@@ -37,7 +37,7 @@ struct cpu;
 struct mm;
 struct page;
 
-#ifdef GATHER_RELEASE /* tlbsan.c is left out */
+#ifdef GATHER_RELEASE /* tlbsan.c and tlbsan_rules.c are left out */
 #define tlbsan_on     false
 #define tlbsan_init() ((void)0)
 #define tlbsan_now()  0ul

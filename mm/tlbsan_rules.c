@@ -102,37 +102,32 @@ void __tlbsan_check_map(struct mm *mm, u64 va, struct page *page)
 	shadow_unlock(flags);
 }
 
-static void check_rights(const struct stale_entry *e, struct mm *mm, u64 start, u64 end)
+static void check_gone(struct stale_entry *e, u64 rule)
 {
-	if (e->mm == mm && e->va >= start && e->va < end && shadow_holders(e))
-		report(e, mm ? "rule 4: a call returns while a CPU has more rights than the page tables"
-			     : "rule 10: kernel addresses are free again while a CPU may translate them");
+	if (shadow_holders(e))
+		report(e, (const char *)rule);
 }
 
-/* By address if the range is short, by entry if it is long. */
 void __tlbsan_check_range(struct mm *mm, u64 start, u64 end)
 {
-	u64 flags = shadow_lock(), va;
-	u32 i;
+	const char *rule = mm ? "rule 4: a call returns while a CPU has more rights than the page tables" :
+		"rule 10: kernel addresses are free again while a CPU may translate them";
+	u64 flags = shadow_lock();
 
-	if ((end - start) >> PAGE_SHIFT < shadow_used)
-		for (va = start; va < end; va += PAGE_SIZE)
-			for (i = *shadow_by_va(mm, va); i; i = shadow[i].next_va)
-				check_rights(&shadow[i], mm, start, end);
-	else
-		for (i = 1; i < shadow_used; i++)
-			check_rights(&shadow[i], mm, start, end);
+	shadow_each_in(mm, start, end, check_gone, (u64)rule);
 	shadow_unlock(flags);
 }
 
 void __tlbsan_check_aliases(u64 mark)
 {
+	const char *rule = "rule 10: a purge returns while a CPU may translate what was queued before";
 	u64 flags = shadow_lock();
 	u32 i;
 
 	for (i = 1; i < shadow_used; i++)
-		if (!shadow[i].mm && shadow[i].queued && shadow[i].queued <= mark && shadow_holders(&shadow[i]))
-			report(&shadow[i], "rule 10: a purge returns while a CPU may translate what was queued before");
+		if (!shadow[i].mm && shadow[i].queued && shadow[i].queued <= mark &&
+		    shadow_holders(&shadow[i]))
+			report(&shadow[i], rule);
 	shadow_unlock(flags);
 }
 

@@ -41,3 +41,6 @@ cpumask_t shadow_holders(const struct stale_entry *e);
 /* This CPU has dropped all its entries of user addresses since that event. */
 bool shadow_flushed_since(unsigned cpu, u64 seq);
 void shadow_drop(u32 index);
+/* fn(e, arg) for every entry of mm (NULL: the kernel's) with an address in [start, end). */
+void shadow_each_in(const struct mm *mm, u64 start, u64 end,
+		    void (*fn)(struct stale_entry *e, u64 arg), u64 arg);
