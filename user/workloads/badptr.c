@@ -102,6 +102,8 @@ static int with_bad_pointer(unsigned long bad)
 
 	wrong += expect("write", syscall(SYS_write, 1, bad, 8), EFAULT);
 	wrong += expect("writev", syscall(SYS_writev, 1, bad, 1), EFAULT);
+	wrong += expect("writev", syscall(SYS_writev, 1, NULL, 1), EFAULT);
+	wrong += expect("writev", syscall(SYS_writev, 1, NULL, 1000000), EINVAL);
 	wrong += expect("open", syscall(SYS_open, bad, O_RDONLY), EFAULT);
 	if (fd >= 0) {
 		wrong += expect("read", syscall(SYS_read, fd, bad, 8), EFAULT);
