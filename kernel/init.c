@@ -23,6 +23,7 @@
 #include "mm/object.h"
 #include "mm/page_alloc.h"
 #include "mm/oom.h"
+#include "mm/foreign.h"
 #include "mm/reclaim.h"
 #include "mm/tlb.h"
 #include "mm/tlb_batch.h"
@@ -183,6 +184,7 @@ static void init_thread(void *arg)
 {
 	(void)arg;
 	reclaim_init();
+	foreign_init();
 	compact_init();
 	vmalloc_late_init();
 	oom_init();

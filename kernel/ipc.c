@@ -1,8 +1,10 @@
 /* ipc.c - endpoints and calls (see ipc.h). */
 #include "kernel/ipc.h"
+#include "drivers/clock.h"
 #include "kernel/lib.h"
 #include "kernel/log.h"
 #include "kernel/task.h"
+#include "kernel/timer.h"
 #include "mm/slab.h"
 #include "mm/tlb_batch.h"
 
@@ -69,15 +71,42 @@ static void fail_calls(struct list_head *calls)
 		finish_call(list_first(calls, struct ipc_call, node), -EIO);
 }
 
+bool endpoint_trusted(const struct endpoint *endpoint)
+{
+	spin_guard(&ipc_lock); /* the owner does not go away */
+	return endpoint->owner && endpoint->owner->server;
+}
+
+/* Context: IPC lock held. */
+static void endpoint_dies(struct endpoint *endpoint)
+{
+	list_del(&endpoint->owner_node);
+	endpoint->owner = NULL;
+	fail_calls(&endpoint->callers);
+}
+
+void endpoint_give_up(struct endpoint *endpoint, const char *why)
+{
+	char name[TASK_NAME_LEN] = "";
+	u32 pid = 0;
+
+	spin_lock(&ipc_lock);
+	if (endpoint->owner) {
+		strlcpy(name, endpoint->owner->name, sizeof(name));
+		pid = endpoint->owner->pid;
+		endpoint_dies(endpoint);
+	}
+	spin_unlock(&ipc_lock);
+	if (pid)
+		pr_warn("%s (pid %u) %s: it is a pager no more, its objects are lost\n", name, pid,
+			why);
+}
+
 void ipc_task_exit(struct task *task)
 {
-	struct endpoint *endpoint;
-
 	spin_guard(&ipc_lock);
-	while ((endpoint = list_pop(&task->endpoints, struct endpoint, owner_node))) {
-		endpoint->owner = NULL;
-		fail_calls(&endpoint->callers);
-	}
+	while (!list_empty(&task->endpoints))
+		endpoint_dies(list_first(&task->endpoints, struct endpoint, owner_node));
 	fail_calls(&task->received_calls);
 }
 
@@ -111,6 +140,14 @@ static bool abandon_call(struct ipc_call *call)
 	return true;
 }
 
+/* Why the caller would rather not wait any longer; 0: it would. */
+static int give_up_reason(const struct ipc_call *call)
+{
+	if (thread_killed(current) && !call->uninterrupted)
+		return -EINTR;
+	return call->deadline_ns && clock_ns() >= call->deadline_ns ? -ETIMEDOUT : 0;
+}
+
 int ipc_call(struct endpoint *endpoint, struct ipc_call *call)
 {
 	int err;
@@ -120,18 +157,20 @@ int ipc_call(struct endpoint *endpoint, struct ipc_call *call)
 	err = queue_call(endpoint, call);
 	if (err)
 		return err;
+	if (call->deadline_ns)
+		sleep_timer_arm(call->deadline_ns);
 	while (READ_ONCE(call->state) != IPC_DONE) {
-		bool killed = thread_killed(current) && !call->uninterrupted;
-
-		if (killed && abandon_call(call)) {
-			err = -EINTR;
+		err = give_up_reason(call);
+		if (err && abandon_call(call))
 			break;
-		}
+		err = 0;
 		schedule();
 		set_current_state(call->uninterrupted || thread_killed(current) ? THREAD_SLEEPING :
 										   THREAD_KILLABLE);
 	}
 	set_current_state(THREAD_RUNNING);
+	if (call->deadline_ns)
+		sleep_timer_disarm();
 	spin_lock(&ipc_lock); /* whoever finished the call has let go of it */
 	spin_unlock(&ipc_lock);
 	return err ? err : call->error;
@@ -164,16 +203,18 @@ int ipc_page_in(struct endpoint *pager, u64 cookie, u64 index, void *data)
 	return err;
 }
 
-int ipc_page_out(struct endpoint *pager, u64 cookie, u64 index, const void *data)
+int ipc_page_out(struct endpoint *pager, u64 cookie, u64 index, const void *data, u64 patience_ns)
 {
 	struct ipc_call call = {
 		.label = PAGER_PAGE_OUT,
 		.words = {cookie, index},
 		.send_page = data,
 		.send_len = PAGE_SIZE,
+		.deadline_ns = patience_ns ? clock_ns() + patience_ns : 0,
 	};
+	int err = ipc_call_kernel(pager, &call);
 
-	return ipc_call_kernel(pager, &call);
+	return err == -EIO && READ_ONCE(pager->owner) ? -EAGAIN : err;
 }
 
 /* ---- Receiving ------------------------------------------------------------------------------- */
@@ -223,7 +264,7 @@ void ipc_received(struct ipc_call *call, int error)
 		return;
 	}
 	WRITE_ONCE(call->state, IPC_RECEIVED);
-	if (thread_killed(call->caller))
+	if (thread_killed(call->caller) || call->deadline_ns)
 		wake_up_thread(call->caller);
 }
 

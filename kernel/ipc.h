@@ -43,6 +43,7 @@ struct ipc_call {
 	u32 recv_cap;
 	struct cap send_cap;
 	bool uninterrupted; /* a kill does not end the wait */
+	u64 deadline_ns;    /* when the caller gives up (clock_ns); 0: never */
 	/* Filled by the answer; label and words too. */
 	u32 recv_len;
 	struct cap recv_cap_ref;
@@ -58,18 +59,30 @@ struct endpoint *endpoint_create(struct task *owner);
 /* Both take NULL too; get returns its argument. */
 struct endpoint *endpoint_get(struct endpoint *endpoint);
 void endpoint_put(struct endpoint *endpoint);
+/* Its owner is a pinned server (struct task): others may wait for it without bound. */
+bool endpoint_trusted(const struct endpoint *endpoint);
+/*
+ * Its owner did not do what was expected of it: the endpoint dies as if the owner had ended, and
+ * the console says so in one line. Any sleeping context.
+ */
+void endpoint_give_up(struct endpoint *endpoint, const char *why);
 /* The owner ends: fail everyone who waits for it. Context: all its threads have ended. */
 void ipc_task_exit(struct task *task);
 
 /*
- * Send a call and wait for the answer. 0, -EIO (the server is gone or answered nonsense), -EINTR.
+ * Send a call and wait for the answer. 0, -EIO (the server is gone or answered nonsense), -EINTR,
+ * -ETIMEDOUT.
  * Context: may sleep.
  */
 int ipc_call(struct endpoint *endpoint, struct ipc_call *call);
 
-/* The kernel as a client: pages of objects. data is a page in the direct map. */
+/*
+ * The kernel as a client: pages of objects. data is a page in the direct map. A page-out:
+ * -EIO the pager is gone; -EAGAIN it is there and did not take the page; -ETIMEDOUT it did not
+ * answer within patience_ns (0: no limit); -EINTR.
+ */
 int ipc_page_in(struct endpoint *pager, u64 cookie, u64 index, void *data);
-int ipc_page_out(struct endpoint *pager, u64 cookie, u64 index, const void *data);
+int ipc_page_out(struct endpoint *pager, u64 cookie, u64 index, const void *data, u64 patience_ns);
 
 /* For the system calls (ipc_user.c): a server's side of a call. */
 

@@ -61,8 +61,7 @@ void timer_interrupt(void)
 	}
 }
 
-/* The current thread is woken at deadline if it sleeps then. */
-static void sleep_timer_arm(u64 deadline_ns)
+void sleep_timer_arm(u64 deadline_ns)
 {
 	u64 flags = local_irq_save();
 	struct cpu *cpu = this_cpu();
@@ -85,7 +84,7 @@ static void sleep_timer_arm(u64 deadline_ns)
 	local_irq_restore(flags);
 }
 
-static void sleep_timer_disarm(void)
+void sleep_timer_disarm(void)
 {
 	struct thread *self = current;
 	struct cpu *cpu = &cpus[self->timer_cpu];

@@ -11,4 +11,10 @@ struct cpu;
 void sleepers_init_cpu(struct cpu *cpu);
 /* An equal of the current thread waits on this CPU: start its slice. Context: interrupts off. */
 void timer_slice_start(void);
+/*
+ * The current thread is woken at deadline (clock_ns) if it sleeps then; disarm before anything else
+ * arms it. Context: interrupts on.
+ */
+void sleep_timer_arm(u64 deadline_ns);
+void sleep_timer_disarm(void);
 /* timer_interrupt, which the clock driver calls: kernel/init.h. */

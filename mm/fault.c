@@ -78,23 +78,53 @@ static void copy_page(struct page *to, struct page *from)
 	memcpy(phys_to_virt(page_to_phys(to)), phys_to_virt(page_to_phys(from)), PAGE_SIZE);
 }
 
+/*
+ * Truncation first makes the object smaller, then clears PTEs under the ptl: whoever maps under
+ * the ptl after a look at the size is either seen by it or sees the new size. page: one of the
+ * object's, or a private one that stands for it. Context: ptl held. 0, -ENXIO past the end, RETRY.
+ */
+static int may_map(const struct fault *f, const struct page *page)
+{
+	struct vm_object *object = f->vma->object;
+
+	if (!object)
+		return 0;
+	if (object_index(f->vma, f->addr) >= object_nr_pages(object))
+		return -ENXIO;
+	if (page_test(page, PG_anon))
+		return 0;
+	return READ_ONCE(page->object) == object && page_is_current(page) ? 0 : RETRY;
+}
+
 /* Map a new private page: a copy of `from`, or zeroes. The PTE is empty. */
 static int map_new_page(struct fault *f, struct page *from)
 {
 	struct page *page = new_anon_page(f, from ? 0 : GFP_ZERO);
+	int err;
 
 	if (!page)
 		return no_memory();
 	if (from)
 		copy_page(page, from);
 	spin_lock(&f->mm->ptl);
-	map_page(f, page, true);
+	err = may_map(f, from ? from : page);
+	if (!err)
+		map_page(f, page, true);
 	spin_unlock(&f->mm->ptl);
-	lru_add_page(page);
+	if (!err)
+		lru_add_page(page);
 	put_page(page);
-	if (from)
+	if (from && !err)
 		count_vm_event(cow_copies);
-	return 0;
+	return err;
+}
+
+/* The copy did not come about: the write may be tried again. */
+static void map_back(struct fault *f, struct page *old)
+{
+	spin_guard(&f->mm->ptl);
+	if (!may_map(f, old)) /* or a truncation came between: then there is nothing to go back to */
+		map_page(f, old, false);
 }
 
 /*
@@ -123,11 +153,8 @@ static int copy_on_write(struct fault *f, struct page *old)
 	flush_tlb_mm_range(f->mm, f->addr, f->addr + PAGE_SIZE, TLB_COW);
 
 	err = map_new_page(f, old);
-	if (err) { /* put the old page back: the write may be tried again */
-		spin_lock(&f->mm->ptl);
-		map_page(f, old, false);
-		spin_unlock(&f->mm->ptl);
-	}
+	if (err)
+		map_back(f, old);
 	put_page(old); /* the old mapping's reference */
 	return err;
 }
@@ -184,21 +211,26 @@ static int fetch_page(struct fault *f, u64 index)
 	return err ? err : RETRY;
 }
 
-/*
- * Truncation first makes the object smaller, then clears PTEs under the ptl: whoever maps under
- * the ptl after a look at the size is either seen by it or sees the new size.
- */
-static int map_object_page(struct fault *f, struct page *page, u64 index)
+static int map_object_page(struct fault *f, struct page *page)
 {
-	struct vm_object *object = f->vma->object;
+	int err;
 
 	spin_guard(&f->mm->ptl);
-	if (index >= object_nr_pages(object))
-		return -ENXIO;
-	if (READ_ONCE(page->object) != object)
-		return RETRY;
-	map_page(f, page, f->vma->flags & VMA_SHARED);
-	return 0;
+	err = may_map(f, page);
+	if (!err)
+		map_page(f, page, f->vma->flags & VMA_SHARED);
+	return err;
+}
+
+/*
+ * The first write to a page of a private mapping. Reclaim may have taken the page from this very
+ * PTE and owe the flush still: another thread must not read the old frame after this one has
+ * written the copy, so it is paid first.
+ */
+static int copy_object_page(struct fault *f, struct page *page)
+{
+	flush_tlb_batched_pending(f->mm);
+	return map_new_page(f, page);
 }
 
 static int fault_object(struct fault *f)
@@ -211,12 +243,12 @@ static int fault_object(struct fault *f)
 		TRACE(refault, f->addr, index);
 		return fetch_page(f, index);
 	}
-	if (!page_test(page, PG_uptodate))
+	if (!page_is_current(page))
 		err = fetch_page(f, index); /* somebody else is at it: wait */
 	else if ((f->access & FAULT_WRITE) && !(f->vma->flags & VMA_SHARED))
-		err = map_new_page(f, page);
+		err = copy_object_page(f, page);
 	else
-		err = map_object_page(f, page, index);
+		err = map_object_page(f, page);
 	put_page(page);
 	return err;
 }

@@ -120,11 +120,12 @@ static bool unmap_for_move(struct migration *m, struct page *page)
  */
 static bool take_place(struct page *old, struct page *now)
 {
-	page_set(now, old->flags & (PG_anon | PG_dirty | PG_active | PG_unevictable));
+	SYNC_POINT(page_take);
 	if (!page_test(old, PG_anon))
 		return page_cache_replace(old, now);
 	if (page_refs(old) != 1)
 		return false; /* without PTEs and off the lists: what it has now it keeps */
+	page_set(now, old->flags & PG_MOVES_ALONG);
 	now->object = old->object; /* with the page's reference on it */
 	now->index = old->index;
 	old->object = NULL;
@@ -191,7 +192,7 @@ static u64 release_all(struct migration *m)
 		unlock_page(now);
 		lru_add_page(now);
 		put_page(now);
-		page_clear(old, PG_anon); /* not earlier: fork looks at it through migration entries */
+		page_clear(old, PG_anon | PG_dirty); /* not earlier: fork looks at PG_anon of a migration entry */
 		put_page(old);
 		this_cpu_add64(stat.tlb[TLB_MIGRATE].freed, 1);
 		moved++;

@@ -1,6 +1,7 @@
 /* mmap.c - changing what addresses mean: map, unmap, protect, discard, break (see mm.h). */
 #include "arch/paging.h"
 #include "kernel/file.h"
+#include "kernel/perturb.h"
 #include "kernel/trace.h"
 #include "mm/huge.h"
 #include "mm/mm.h"
@@ -94,7 +95,7 @@ static int unmap_locked(struct mm *mm, u64 start, u64 end)
 			zap_range(mm, vma->start, vma->end);
 			vma_free(vma);
 		}
-	tlbsan_check_range(mm, start, end);
+	tlbsan_check_range(mm, start, end, tlbsan_now());
 	return 0;
 }
 
@@ -201,7 +202,7 @@ static int protect_locked(struct mm *mm, u64 start, u64 end, u32 prot)
 {
 	struct vm_area *vma;
 	bool flush = false;
-	u64 at = start;
+	u64 at = start, mark;
 
 	mutex_assert_held(&mm->mmap_lock);
 	list_for_each(vma, &mm->vmas, node) { /* first: may we, and is there no hole? */
@@ -220,10 +221,12 @@ static int protect_locked(struct mm *mm, u64 start, u64 end, u32 prot)
 			vma->flags = (vma->flags & ~VMA_PROT) | prot;
 			flush |= protect_ptes(mm, vma);
 		}
+	mark = tlbsan_now(); /* pages that move from here on lose no right by it */
 	if (flush)
 		flush_tlb_mm_range(mm, start, end, TLB_PROTECT);
 	flush_tlb_batched_pending(mm);
-	tlbsan_check_range(mm, start, end);
+	SYNC_POINT(protect_flushed);
+	tlbsan_check_range(mm, start, end, mark);
 	return 0;
 }
 
@@ -240,6 +243,12 @@ int mm_protect(struct mm *mm, u64 start, u64 len, u32 prot)
 
 /* ---- Discard, break, lock -------------------------------------------------------------------- */
 
+static void discard_part(struct mm *mm, u64 start, u64 end)
+{
+	zap_range(mm, start, end);
+	tlbsan_check_range(mm, start, end, tlbsan_now());
+}
+
 int mm_discard(struct mm *mm, u64 start, u64 len)
 {
 	struct vm_area *vma;
@@ -250,8 +259,7 @@ int mm_discard(struct mm *mm, u64 start, u64 len)
 	mutex_guard(&mm->mmap_lock);
 	list_for_each(vma, &mm->vmas, node)
 		if (!(vma->flags & VMA_LOCKED) && start < vma->end && vma->start < start + len)
-			zap_range(mm, MAX(start, vma->start), MIN(start + len, vma->end));
-	tlbsan_check_range(mm, start, start + len);
+			discard_part(mm, MAX(start, vma->start), MIN(start + len, vma->end));
 	return 0;
 }
 

@@ -3,6 +3,8 @@
 #include "user/abi.h"
 #include "kernel/ipc.h"
 #include "kernel/lib.h"
+#include "kernel/perturb.h"
+#include "mm/foreign.h"
 #include "mm/lru.h"
 #include "mm/page_alloc.h"
 #include "mm/rmap.h"
@@ -120,29 +122,51 @@ int page_cache_add(struct vm_object *object, u64 index, struct page *page)
 	page->index = index;
 	page->hash_next = hash[chain];
 	hash[chain] = page;
+	atomic_inc(&object->nr_pages);
+	if (object->foreign)
+		foreign_page_added();
 	return 0;
+}
+
+/* Context: the stripe lock of the chain held. */
+static void unlink_page(struct page *page, u64 chain)
+{
+	struct page **link = find_link(chain, page->object, page->index);
+
+	ASSERT(*link == page, "frame %lx is not in its chain", page_to_pfn(page));
+	*link = page->hash_next;
+	page->hash_next = NULL;
+	atomic_dec(&page->object->nr_pages);
+	if (page->object->foreign)
+		foreign_page_gone();
+	page->object = NULL;
 }
 
 /*
  * New references to a cached page come from a look-up under the stripe lock or from an existing
- * one, so with the lock held and the count as expected nobody else can have the page any more.
+ * one, so with the lock held and the count as expected nobody else has the page, or can get it
+ * until the lock is released. (Linux: page_ref_freeze.)
  */
+static bool freeze_refs(struct page *page, u32 refs)
+{
+	return cmpxchg_bool(&page->refcount, refs, 0u);
+}
+
 bool page_cache_remove(struct page *page, u32 refs)
 {
 	u64 chain = hash_of(page->object, page->index);
-	struct page **link;
+	bool clean;
 
 	ASSERT(page_test(page, PG_locked), "frame %lx leaves the cache unlocked",
 	       page_to_pfn(page));
 	spin_guard(stripe_of(chain));
-	if (!cmpxchg_bool(&page->refcount, refs, refs - 1))
+	if (!freeze_refs(page, refs))
 		return false;
-	link = find_link(chain, page->object, page->index);
-	ASSERT(*link == page, "frame %lx is not in its chain", page_to_pfn(page));
-	*link = page->hash_next;
-	page->hash_next = NULL;
-	page->object = NULL;
-	return true;
+	clean = !page_test(page, PG_dirty);
+	if (clean)
+		unlink_page(page, chain);
+	store_release(&page->refcount, clean ? refs - 1 : refs);
+	return clean;
 }
 
 bool page_cache_replace(struct page *old, struct page *now)
@@ -151,8 +175,9 @@ bool page_cache_replace(struct page *old, struct page *now)
 	struct page **link;
 
 	spin_guard(stripe_of(chain));
-	if (!cmpxchg_bool(&old->refcount, 2u, 1u))
+	if (!freeze_refs(old, 2))
 		return false;
+	page_set(now, old->flags & PG_MOVES_ALONG);
 	link = find_link(chain, old->object, old->index);
 	ASSERT(*link == old, "frame %lx is not in its chain", page_to_pfn(old));
 	get_page(now);
@@ -162,6 +187,8 @@ bool page_cache_replace(struct page *old, struct page *now)
 	*link = now;
 	old->hash_next = NULL;
 	old->object = NULL;
+	page_clear(old, PG_dirty); /* it is `now` that is newer than what the pager has */
+	store_release(&old->refcount, 1u);
 	return true;
 }
 
@@ -178,6 +205,7 @@ struct vm_object *object_create(enum object_kind kind, struct endpoint *pager, u
 	object->size = size;
 	object->refcount = 1;
 	object->pager = endpoint_get(pager);
+	object->foreign = pager && !endpoint_trusted(pager);
 	spin_init(&object->lock, &object_class);
 	list_init(&object->mappings);
 	return object;
@@ -199,25 +227,50 @@ struct vm_object *object_get(struct vm_object *object)
 	return object;
 }
 
-/* Out of the cache whoever else holds a reference: they keep the frame, not the identity. */
+/*
+ * Out of the cache whoever else holds a reference: they keep the frame, not the identity, and the
+ * bytes are nobody's any more. Context: page locked, unmapped.
+ */
 static void page_cache_evict(struct page *page)
 {
-	u32 refs;
+	u64 chain = hash_of(page->object, page->index);
 
-	page_clear(page, PG_dirty);
-	do
-		refs = page_refs(page);
-	while (!page_cache_remove(page, refs));
+	ASSERT(page_test(page, PG_locked) && !page_mapcount(page),
+	       "frame %lx is evicted with flags %x and %u mappings", page_to_pfn(page), page->flags,
+	       page_mapcount(page));
+	spin_lock(stripe_of(chain));
+	unlink_page(page, chain);
+	page_clear(page, PG_dirty | PG_truncated);
+	(void)atomic_sub_fetch(&page->refcount, 1); /* the cache's; the caller has one */
+	spin_unlock(stripe_of(chain));
 	lru_del_page(page);
 }
 
-/* Locked, unless its holder waits for the pager, now or while we wait. */
-static bool lock_page_unless_io(struct page *page)
+/* The same for a page that may be mapped. */
+static void unmap_and_evict(struct page *page)
+{
+	struct unmap_result unmapped;
+
+	try_to_unmap(page, true, &unmapped);
+	if (unmapped.ptes)
+		flush_tlb_cpus(unmapped.cpus, TLB_UNMAP);
+	page_cache_evict(page);
+}
+
+/*
+ * Locked; or its holder waits for the pager, now or while we wait, and will find the mark when that
+ * is over. Mark, then look for PG_io; the holder takes PG_io back, then looks for the mark.
+ */
+static bool lock_page_or_mark_truncated(struct page *page)
 {
 	bool locked;
 
-	wait_event(page_waitq(page),
-		   (locked = trylock_or_mark(page)) || page_test(page, PG_io));
+	do {
+		wait_event(page_waitq(page),
+			   (locked = trylock_or_mark(page)) || page_test(page, PG_io));
+		if (!locked)
+			page_set(page, PG_truncated);
+	} while (!locked && !page_test(page, PG_io));
 	return locked;
 }
 
@@ -228,21 +281,16 @@ void page_begin_io(struct page *page)
 }
 
 /*
- * The pager may be the one who truncates, so a page whose lock holder waits for the pager is left
- * alone: the holder looks at the object's size afterwards (page_drop_past_end).
+ * The pager may be the one who truncates, so nobody waits here for a page whose lock holder waits
+ * for the pager: such a page is only marked, and the holder evicts it (page_drop_past_end). Until
+ * then nobody reads or maps it, even if the object has grown again: they wait for its lock.
  */
 static void drop_page(struct vm_object *object, struct page *page)
 {
-	struct unmap_result unmapped;
-
-	if (!lock_page_unless_io(page))
+	if (!lock_page_or_mark_truncated(page))
 		return;
-	if (page->object == object) {
-		try_to_unmap(page, true, &unmapped);
-		if (unmapped.ptes)
-			flush_tlb_cpus(unmapped.cpus, TLB_UNMAP);
-		page_cache_evict(page);
-	}
+	if (page->object == object)
+		unmap_and_evict(page);
 	unlock_page(page);
 }
 
@@ -253,8 +301,9 @@ static bool past_end(const struct vm_object *object, u64 index)
 
 void page_drop_past_end(struct page *page)
 {
-	if (page->object && past_end(page->object, page->index))
-		page_cache_evict(page);
+	if (page->object &&
+	    (page_test(page, PG_truncated) || past_end(page->object, page->index)))
+		unmap_and_evict(page); /* while its holder waited, anybody could map it */
 }
 
 /* The n-th page of a chain that belongs to object at or past `first`, with a reference. */
@@ -303,9 +352,13 @@ void object_put(struct vm_object *object)
 
 void object_make_writable(struct vm_object *object)
 {
-	if (object->kind == OBJECT_PAGED && !READ_ONCE(object->written) &&
-	    !xchg(&object->written, 1u))
-		flush_tlb_cpus(READ_ONCE(cpu_online_mask), TLB_UNMAP);
+	if (object->kind != OBJECT_PAGED || load_acquire(&object->written) == MAY_BE_WRITTEN)
+		return;
+	(void)cmpxchg_bool(&object->written, (u32)NEVER_WRITTEN, (u32)FLUSH_OWED);
+	SYNC_POINT(made_writable);
+	/* Whoever comes before the flush is done does one too: none goes on without. */
+	flush_tlb_cpus(READ_ONCE(cpu_online_mask), TLB_UNMAP);
+	store_release(&object->written, (u32)MAY_BE_WRITTEN);
 }
 
 void object_resize(struct vm_object *object, u64 size)
@@ -345,6 +398,8 @@ static int fill_page(struct vm_object *object, u64 index, struct page *page)
 
 	if (!err && past_end(object, index))
 		err = -ENXIO;
+	else if (!err && page_test(page, PG_truncated))
+		err = -EEXIST; /* what the pager sent is from before: ask again */
 	if (!err) {
 		page_set(page, PG_uptodate);
 		lru_add_page(page);
@@ -357,9 +412,11 @@ static int fill_page(struct vm_object *object, u64 index, struct page *page)
 
 static int add_new_page(struct vm_object *object, u64 index, struct page **out)
 {
-	struct page *page = alloc_pages(0, GFP_KERNEL);
-	int err;
+	int err = object->foreign ? wait_for_foreign_room() : 0;
+	struct page *page = err ? NULL : alloc_pages(0, GFP_KERNEL);
 
+	if (err)
+		return err;
 	if (!page)
 		return thread_killed(current) ? -EINTR : -ENOMEM;
 	page_set(page, PG_locked);
@@ -395,7 +452,7 @@ int object_get_page(struct vm_object *object, u64 index, struct page **out)
 		page = page_cache_find(object, index);
 		if (!page) {
 			err = add_new_page(object, index, out);
-		} else if (page_test(page, PG_uptodate)) {
+		} else if (page_is_current(page)) {
 			*out = page;
 			return 0;
 		} else {
@@ -403,6 +460,24 @@ int object_get_page(struct vm_object *object, u64 index, struct page **out)
 			put_page(page);
 		}
 	} while (err == -EEXIST);
+	return err;
+}
+
+/* One page of it. -EAGAIN: the page has lost its place in the file meanwhile. */
+static int write_page(struct vm_object *object, struct page *page, size_t in_page, const void *buf,
+		      size_t len)
+{
+	int err = lock_page_killable(page); /* not while it is written out */
+
+	if (err)
+		return err;
+	if (page->object == object) {
+		memcpy((u8 *)phys_to_virt(page_to_phys(page)) + in_page, buf, len);
+		page_set(page, PG_dirty);
+	} else {
+		err = -EAGAIN;
+	}
+	unlock_page(page);
 	return err;
 }
 
@@ -414,20 +489,18 @@ int object_copy(struct vm_object *object, u64 offset, void *buf, size_t len, boo
 		size_t in_page = offset % PAGE_SIZE, n = MIN(len, PAGE_SIZE - in_page);
 		struct page *page;
 		int err = object_get_page(object, offset / PAGE_SIZE, &page);
-		u8 *data;
 
 		if (err)
 			return err;
-		data = (u8 *)phys_to_virt(page_to_phys(page)) + in_page;
-		if (write) {
-			lock_page(page); /* not while it is written out */
-			memcpy(data, buf, n);
-			page_set(page, PG_dirty);
-			unlock_page(page);
-		} else {
-			memcpy(buf, data, n);
-		}
+		if (write)
+			err = write_page(object, page, in_page, buf, n);
+		else
+			memcpy(buf, (u8 *)phys_to_virt(page_to_phys(page)) + in_page, n);
 		put_page(page);
+		if (err == -EAGAIN)
+			continue;
+		if (err)
+			return err;
 		offset += n;
 		buf = (u8 *)buf + n;
 		len -= n;

@@ -24,15 +24,24 @@ enum object_kind {
 	OBJECT_BOOT,  /* pages of a boot module */
 };
 
+/* May somebody write an object's pages? See object_make_writable. */
+enum object_written {
+	NEVER_WRITTEN,
+	FLUSH_OWED, /* yes, but what reclaim took while nobody could may not be flushed yet */
+	MAY_BE_WRITTEN,
+};
+
 struct vm_object {
 	/* Constant. */
 	enum object_kind kind;
 	struct endpoint *pager;
 	u64 cookie; /* the pager's name for it */
+	bool foreign; /* its pager is no pinned server: nobody but its users ever waits for it */
 	/* Atomic. */
 	u32 refcount;
-	u64 size; /* bytes; shrinks only in object_resize */
-	u32 written; /* somebody may write its pages: see object_make_writable */
+	u32 written; /* enum object_written */
+	u64 size;    /* bytes; shrinks only in object_resize */
+	u64 nr_pages; /* in the cache */
 	/* Under lock. */
 	spinlock_t lock;
 	struct list_head mappings; /* VMAs, by object_node or anon_node (kind ANON) */
@@ -66,8 +75,10 @@ struct page *page_cache_find(struct vm_object *object, u64 index);
 /* Add a page (the cache takes a reference). -EEXIST. */
 int page_cache_add(struct vm_object *object, u64 index, struct page *page);
 /*
- * Remove a locked page if exactly `refs` references exist; the cache's own is dropped (so refs - 1
- * are left). false: somebody else uses it, nothing changed. The page must be clean.
+ * Remove a locked page if exactly `refs` references exist and it is clean; the cache's own is
+ * dropped (so refs - 1 are left). false: somebody else uses it or has written it, nothing changed.
+ * The count is frozen first and PG_dirty looked at then: before the freeze anybody may fault the
+ * page in, store and unmap it again. (Linux: __remove_mapping, for the same reason.)
  */
 bool page_cache_remove(struct page *page, u32 refs);
 /*
@@ -75,18 +86,25 @@ bool page_cache_remove(struct page *page, u32 refs);
  * the pager, should it want the page meanwhile, does not wait for the lock. Ends with the flag.
  */
 void page_begin_io(struct page *page);
-/* After waiting for the pager: if the object has shrunk meanwhile, the page goes. Page locked. */
+/*
+ * After waiting for the pager: if the object has shrunk meanwhile, the page is unmapped, flushed
+ * and goes. Context: page locked, may sleep, the thread's batch empty.
+ */
 void page_drop_past_end(struct page *page);
 /*
  * Before the first writable mapping or write. A frame in limbo may still be read through old
  * translations while a refault shows the same page in a new frame; harmless while nobody can write
  * the new one. From here on reclaim flushes this object's pages before they leave the cache; what
- * is in limbo already is flushed now. May sleep, no spinlock held.
+ * is in limbo already has been flushed when this returns, to every caller. May sleep, no spinlock
+ * held.
  */
 void object_make_writable(struct vm_object *object);
 /* Change the size; pages past a smaller end are unmapped, flushed and dropped. May sleep. */
 void object_resize(struct vm_object *object, u64 size);
-/* Copy between an object and kernel memory, paging in; writing marks pages dirty. 0 or error. */
+/*
+ * Copy between an object and kernel memory, paging in; writing marks pages dirty. 0 or the error of
+ * object_get_page.
+ */
 int object_copy(struct vm_object *object, u64 offset, void *buf, size_t len, bool write);
 
 /* The page lock. Context: may sleep. -EINTR when killed. */
@@ -97,8 +115,8 @@ void unlock_page(struct page *page);
 /* Where its waiters sleep. */
 struct wait_queue *page_waitq(const struct page *page);
 /*
- * `now` takes the place of `old` in the cache; both locked. false: others refer to `old` besides
- * the cache and the caller, nothing changed. Afterwards the caller's is the only reference to
- * `old`.
+ * `now` takes the place of `old` in the cache, and its flags; both locked. false: others refer to
+ * `old` besides the cache and the caller, nothing changed. Afterwards the caller's is the only
+ * reference to `old`. The flags are copied after the count was frozen, as in page_cache_remove.
  */
 bool page_cache_replace(struct page *old, struct page *now);

@@ -29,14 +29,21 @@ enum page_flag {
 	PG_limbo = 1u << 11, /* owned by a flush batch */
 	PG_waiters = 1u << 12, /* somebody sleeps for the page lock */
 	PG_io = 1u << 13, /* locked by a thread that waits for the pager */
+	PG_truncated = 1u << 14, /* lost its place in the file meanwhile: that thread evicts it */
 };
+
+/* What a page's new frame takes over when it is moved (mm/migrate.h). */
+#define PG_MOVES_ALONG ((u32)(PG_anon | PG_dirty | PG_active | PG_unevictable))
 
 struct page {
 	u32 flags; /* atomic */
 	u32 refcount; /* atomic */
 	u32 mapcount; /* atomic: PTEs that map it */
 	u16 order;    /* of a free block; of a slab: its class */
-	u16 inuse;    /* slab: objects handed out */
+	union {
+		u16 inuse; /* slab: objects handed out */
+		u16 failed_pageouts; /* of a file: in a row; under page lock */
+	};
 	struct list_head lru; /* free list, LRU list or a private list of its isolator */
 	struct vm_object *object; /* cache or anonymous object; changed under page lock + hash stripe */
 	u64 index; /* page offset in object; anonymous: linear page of the first mapping */
@@ -101,6 +108,12 @@ static inline u32 page_refs(const struct page *page)
 static inline u32 page_mapcount(const struct page *page)
 {
 	return load_acquire(&page->mapcount);
+}
+
+/* Its contents are the file's: up to date, and not truncated away. */
+static inline bool page_is_current(const struct page *page)
+{
+	return (load_acquire(&page->flags) & (PG_uptodate | PG_truncated)) == PG_uptodate;
 }
 
 /* Another reference; the caller has one, or holds a lock that keeps one alive. */

@@ -7,6 +7,7 @@
 #include "kernel/trace.h"
 #include "mm/buddy.h"
 #include "mm/compact.h"
+#include "mm/foreign.h"
 #include "mm/lru.h"
 #include "mm/node.h"
 #include "mm/object.h"
@@ -143,7 +144,7 @@ static u64 reserve_for(u32 gfp)
 static bool make_room(unsigned order)
 {
 	return !(current->flags & PF_MEMALLOC) && (try_to_free_pages(order) || vmap_give_back() ||
-						    out_of_memory());
+						    wait_for_foreign_pages() || out_of_memory());
 }
 
 /* Enough frames, but not in one piece. */
@@ -185,6 +186,8 @@ void free_pages(struct page *page, unsigned order)
 
 	ASSERT(!page_test(page, PG_reserved | PG_lru | PG_buddy | PG_locked),
 	       "frame %lx freed with flags %x", page_to_pfn(page), page->flags);
+	ASSERT(!page_test(page, PG_dirty) || page_test(page, PG_anon),
+	       "frame %lx is freed with bytes that its pager does not have", page_to_pfn(page));
 	ASSERT(page_mapcount(page) == 0, "frame %lx freed with %u mappings", page_to_pfn(page),
 	       page_mapcount(page));
 	for (i = 0; i < 1u << order; i++)

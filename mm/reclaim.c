@@ -4,6 +4,8 @@
 #include "drivers/clock.h"
 #include "kernel/ipc.h"
 #include "kernel/mutex.h"
+#include "kernel/perturb.h"
+#include "mm/foreign.h"
 #include "mm/lru.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
@@ -13,6 +15,8 @@
 
 /* Rounds without a single page in reach before a reclaimer gives up. */
 #define MAX_BARREN_ROUNDS 64
+/* A pager that answers a page-out with an error gets it so often; then the page is lost. */
+#define MAX_PAGEOUT_TRIES 3
 
 static const struct lock_class direct_class = {"direct reclaim", RANK_DIRECT_RECLAIM, false};
 static struct mutex direct_lock;
@@ -24,6 +28,9 @@ struct scan_control {
 	u64 taken; /* frames freed or in limbo */
 	bool stale;     /* the page at hand was unmapped and is not flushed yet */
 	bool drop_only; /* drop_caches: clean unmapped pages, no second chances */
+	bool foreign; /* kpageout: pages of foreign pagers and no others, and it waits for them */
+	u64 wanted;   /* shrink_all_memory's goal */
+	u64 rounds;
 };
 
 enum page_fate { PAGE_KEEP, PAGE_ACTIVATE, PAGE_RECLAIM };
@@ -62,7 +69,8 @@ static bool unmap_page(struct page *page, struct scan_control *sc)
 /* The cache and this reclaimer are the only users: out of the cache, into the batch. */
 static bool take_page(struct page *page, struct scan_control *sc)
 {
-	if (page_test(page, PG_dirty) || !page_cache_remove(page, 2))
+	SYNC_POINT(page_take);
+	if (!page_cache_remove(page, 2))
 		return false;
 	page_clear(page, PG_active);
 	unlock_page(page);
@@ -91,20 +99,57 @@ static void keep_page(struct page *page, struct list_head *keep, struct scan_con
 	unlock_and_keep(page, keep);
 }
 
-static int page_out(struct page *page)
+/*
+ * The mark goes first, the look at the references comes second. Whoever clears a PTE marks the page
+ * dirty and holds the mapping's reference until the flush has been acknowledged, so with no
+ * references but the cache's and ours nobody can store through an entry from before; what is stored
+ * through a mapping made from here on marks the page again.
+ */
+static bool begin_page_out(struct page *page)
+{
+	page_clear(page, PG_dirty);
+	if (page_refs(page) == 2)
+		return true;
+	page_set(page, PG_dirty);
+	return false;
+}
+
+/* The pager refused the page (err): it is tried again in later rounds, but not for ever. */
+static void page_out_failed(struct page *page, int err)
+{
+	if (++page->failed_pageouts < MAX_PAGEOUT_TRIES) {
+		page_set(page, PG_dirty);
+		return;
+	}
+	pr_err("reclaim: page %lu of file %lx is lost: its pager refused it %u times (error %d)\n",
+	       page->index, page->object->cookie, MAX_PAGEOUT_TRIES, -err);
+}
+
+/* false: the pager is gone, and nobody will ever take these bytes. */
+static bool page_out(struct page *page)
 {
 	struct vm_object *object = page->object;
 	int err;
 
-	page_clear(page, PG_dirty); /* whoever dirties it from here on marks it again */
+	if (!begin_page_out(page))
+		return true; /* somebody uses it: another time */
 	tlbsan_check_copy(page, "page-out");
 	err = ipc_page_out(object->pager, object->cookie, page->index,
-			   phys_to_virt(page_to_phys(page)));
-	if (err)
+			   phys_to_virt(page_to_phys(page)),
+			   object->foreign ? FOREIGN_PATIENCE_NS : 0);
+	if (err == -ETIMEDOUT) {
+		endpoint_give_up(object->pager, "did not take a page");
+		err = -EIO;
+	}
+	if (err == -EAGAIN)
+		page_out_failed(page, err);
+	else if (err && err != -EIO)
 		page_set(page, PG_dirty);
-	else
+	else if (!err)
+		page->failed_pageouts = 0;
+	if (!err)
 		count_vm_event(pgpgout);
-	return err;
+	return err != -EIO;
 }
 
 /*
@@ -126,11 +171,8 @@ static void pageout_list(struct list_head *dirty, struct list_head *keep, struct
 	while ((page = list_pop(dirty, struct page, lru))) {
 		struct vm_object *object = page->object; /* with the reference that shrink_page took */
 
-		if (page_test(page, PG_dirty) && page_out(page) == -EIO) {
-			/* the pager is gone: nobody will ever take these bytes */
-			page_clear(page, PG_dirty);
-			lost++;
-		}
+		if (page_test(page, PG_dirty))
+			lost += !page_out(page);
 		page_clear(page, PG_io);
 		if (!take_page(page, sc)) {
 			page_drop_past_end(page);
@@ -157,6 +199,9 @@ static void shrink_page(struct page *page, struct list_head *dirty, struct list_
 	else if (!page_test(page, PG_dirty) && !READ_ONCE(page->object->written)) {
 		if (!take_page(page, sc)) /* `written` was looked at after the PTEs were gone */
 			keep_page(page, keep, sc);
+	} else if (page->object->foreign != sc->foreign) {
+		keep_page(page, keep, sc); /* kpageout's: we wait for no pager that may never answer */
+		wake_kpageout();
 	} else if (object_get_unless_zero(page->object)) {
 		list_add_tail(&page->lru, dirty);
 	} else {
@@ -164,11 +209,21 @@ static void shrink_page(struct page *page, struct list_head *dirty, struct list_
 	}
 }
 
-/* A page is only worth trying if nobody but the cache, its mappings and we refer to it. */
-static bool is_candidate(struct page *page)
+/*
+ * A page is only worth trying if nobody but the cache, its mappings and we refer to it. A page that
+ * a foreign pager may have to take back is kpageout's business.
+ */
+static bool is_candidate(struct page *page, const struct scan_control *sc)
 {
-	return page->object && page->object->kind == OBJECT_PAGED &&
-	       page_refs(page) <= 2 + page_mapcount(page);
+	struct vm_object *object = page->object;
+
+	if (!object || object->kind != OBJECT_PAGED || page_refs(page) > 2 + page_mapcount(page))
+		return false;
+	if (object->foreign && READ_ONCE(object->written) && !sc->foreign)
+		wake_kpageout();
+	else if (object->foreign || !sc->foreign)
+		return true;
+	return false;
 }
 
 /*
@@ -194,10 +249,12 @@ static unsigned shrink_inactive_list(struct scan_control *sc)
 	while ((page = list_pop(&pages, struct page, lru)))
 		if (!trylock_page(page))
 			list_add(&page->lru, &keep);
-		else if (is_candidate(page))
-			shrink_page(page, &dirty, &keep, sc);
-		else
+		else if (!is_candidate(page, sc))
 			unlock_and_keep(page, &keep);
+		else {
+			SYNC_POINT(page_candidate);
+			shrink_page(page, &dirty, &keep, sc);
+		}
 	pageout_list(&dirty, &keep, sc);
 	sc->freed += tlb_ubc_end_of_round();
 	lru_putback(&keep);
@@ -247,6 +304,7 @@ static void reclaim_until(bool (*enough)(const struct scan_control *), struct sc
 	while (!enough(sc) && barren < limit) {
 		u64 before = sc->taken;
 
+		sc->rounds++;
 		if (!shrink_lists(sc))
 			break;
 		barren = sc->taken == before ? barren + 1 : 0;
@@ -321,6 +379,14 @@ void reclaim_init(void)
 	kthread_run("kswapd", kswapd, NULL, PRIO_RECLAIM);
 }
 
+static u64 shrink_all(struct scan_control *sc, bool (*enough)(const struct scan_control *))
+{
+	current->flags |= PF_MEMALLOC;
+	reclaim_until(enough, sc);
+	current->flags &= ~PF_MEMALLOC;
+	return sc->freed;
+}
+
 static bool never_enough(const struct scan_control *sc)
 {
 	(void)sc;
@@ -331,8 +397,30 @@ u64 drop_caches(void)
 {
 	struct scan_control sc = {.drop_only = true};
 
-	current->flags |= PF_MEMALLOC;
-	reclaim_until(never_enough, &sc);
-	current->flags &= ~PF_MEMALLOC;
-	return sc.freed;
+	return shrink_all(&sc, never_enough);
+}
+
+static bool goal_reached(const struct scan_control *sc)
+{
+	return sc->freed >= sc->wanted;
+}
+
+u64 shrink_all_memory(u64 nr_pages)
+{
+	struct scan_control sc = {.wanted = nr_pages};
+
+	return shrink_all(&sc, goal_reached);
+}
+
+/* At least one round: somebody who needs memory has left a page to us. */
+static bool enough_foreign(const struct scan_control *sc)
+{
+	return sc->rounds && nr_free_pages() >= watermarks.high && foreign_pages_have_room();
+}
+
+u64 reclaim_foreign_pages(void)
+{
+	struct scan_control sc = {.foreign = true};
+
+	return shrink_all(&sc, enough_foreign);
 }

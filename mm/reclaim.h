@@ -8,6 +8,10 @@
  *
  *   alloc below low --> kswapd: rounds until free >= high, stops at a batch boundary
  *   alloc below min --> the allocating thread itself, one at a time, one full batch
+ * A page-out starts only when no flush is owed for the page by anybody: the dirty mark is taken back
+ * first, then nobody but the cache and the reclaimer may refer to the page. kswapd and direct
+ * reclaim wait for the pinned servers alone; the dirty pages of other pagers are kpageout's
+ * (mm/foreign.h).
  *
  * Names and numbers follow Linux's mm/vmscan.c.
  */
@@ -26,5 +30,9 @@ void wake_kswapd(void);
  * left to take. Context: may sleep, no spinlock held; not from PF_MEMALLOC threads.
  */
 bool try_to_free_pages(unsigned order);
-/* Drop every clean page that nothing maps. Returns how many. */
+/* Drop every clean page that nothing maps. Returns how many. Context of all: as above. */
 u64 drop_caches(void);
+/* Take that many pages back whether or not memory is short (Linux's name). Returns how many. */
+u64 shrink_all_memory(u64 nr_pages);
+/* The pages of foreign pagers, dirty ones too: kpageout's rounds (mm/foreign.h). */
+u64 reclaim_foreign_pages(void);

@@ -83,8 +83,7 @@ static bool unmap_one(struct page *page, struct vm_area *vma, u64 va, pte_t *pte
 	/*
 	 * After the exchange: a CPU that starts to use mm from here on cannot load the old entry.
 	 */
-	tlb_gen_inc_batched(mm);
-	tlbsan_pte_gathered(mm, va, old);
+	tlb_gen_inc_batched(mm, va, old);
 	tlbsan_check_dirty(page, old);
 	result->cpus |= load_acquire(&mm->cpumask);
 	result->ptes++;

@@ -19,10 +19,13 @@ u64 tlb_gen_inc(struct mm *mm)
 	return atomic_add_fetch(&mm->tlb_gen, 1);
 }
 
-void tlb_gen_inc_batched(struct mm *mm)
+void tlb_gen_inc_batched(struct mm *mm, u64 va, u64 old)
 {
 	spin_assert_held(&mm->ptl);
-	tlb_gen_inc(mm);
+	if (unlikely(tlbsan_on))
+		__tlbsan_pte_gathered(mm, va, old);
+	else
+		tlb_gen_inc(mm);
 	mm->tlb_batched_pending++;
 }
 

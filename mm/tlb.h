@@ -67,8 +67,11 @@ void tlb_leave_kernel(void);
 
 /* A PTE of mm was changed in a way that needs a flush: the new generation. A full barrier. */
 u64 tlb_gen_inc(struct mm *mm);
-/* The same for a flush that a batch owes: see flush_tlb_batched_pending. Context: ptl held. */
-void tlb_gen_inc_batched(struct mm *mm);
+/*
+ * The same for a flush that a batch owes: see flush_tlb_batched_pending. old: what the PTE of va
+ * was. Context: ptl held since before the PTE was cleared.
+ */
+void tlb_gen_inc_batched(struct mm *mm, u64 va, u64 old);
 
 /*
  * All of these return when every CPU concerned has flushed, or will before it uses what it has: the

@@ -12,19 +12,25 @@
 #include "kernel/cpu.h"
 #include "kernel/lib.h"
 #include "kernel/log.h"
+#include "kernel/perturb.h"
 #include "kernel/thread.h"
 #include "mm/mm.h"
+#include "mm/buddy.h"
 #include "mm/page_alloc.h"
+#include "mm/tlb.h"
 #include "mm/tlbsan_shadow.h"
 
-#define NR_CHAINS  1024
-#define POOL_ORDER 9 /* 2 MiB */
+#define NR_CHAINS 1024
+#define RESERVE   1024 /* entries: what is taken between two looks whether there are enough */
 
 bool tlbsan_on;
 
-struct stale_entry *shadow;
+struct stale_entry **shadow_pages;
 u32 shadow_used;
-static u32 shadow_size, free_list, lost;
+u32 shadow_size;
+static u32 shadow_limit; /* entries there may be */
+static u32 free_list, nr_spare;       /* entries not in use: linked, or past shadow_used */
+static u32 spare_at_last_look = ~0u;
 static u32 by_pfn[NR_CHAINS], by_va[NR_CHAINS], by_page[NR_CHAINS];
 static u64 seq;
 /*
@@ -41,21 +47,50 @@ static bool owes_kernel[NR_CPUS];
 static const struct lock_class tlbsan_class = {"TLB sanitizer", RANK_TLBSAN, true};
 static spinlock_t lock = SPINLOCK_INIT(tlbsan_class);
 
+/* One page more. false: there may be no more, or none is free. Any context that may allocate. */
+static bool grow(void)
+{
+	struct page *page = alloc_pages(0, GFP_NOWAIT | GFP_ZERO);
+	u64 flags;
+	bool room;
+
+	if (!page)
+		return false;
+	flags = spin_lock_irqsave(&lock);
+	room = shadow_size + SHADOW_PER_PAGE <= shadow_limit;
+	if (room) {
+		shadow_pages[shadow_size / SHADOW_PER_PAGE] = phys_to_virt(page_to_phys(page));
+		shadow_size += SHADOW_PER_PAGE;
+		nr_spare += SHADOW_PER_PAGE;
+	}
+	spin_unlock_irqrestore(&lock, flags);
+	if (!room)
+		free_pages(page, 0);
+	return room;
+}
+
+/* It starts with a 32nd of memory, and may come to have a quarter. */
 void tlbsan_init(void)
 {
+	u64 pages = mem_total_pages / 4, i;
+	unsigned order = 0;
 	char value[8];
-	struct page *pages;
 
 	if (cmdline_get("tlbsan", value, sizeof(value)) <= 0 || strcmp(value, "on"))
 		return;
-	pages = alloc_pages(POOL_ORDER, GFP_KERNEL | GFP_ZERO);
-	if (!pages) {
+	while ((PAGE_SIZE << order) / sizeof(*shadow_pages) < pages && order < MAX_ORDER)
+		order++;
+	pages = MIN(pages, (PAGE_SIZE << order) / sizeof(*shadow_pages));
+	shadow_pages = kpage_alloc(order);
+	shadow_limit = shadow_pages ? (u32)pages * SHADOW_PER_PAGE : 0;
+	for (i = 0; i < mem_total_pages / 32 && grow(); i++)
+		;
+	if (!shadow_size) {
 		pr_warn("tlbsan: no memory for the shadow: off\n");
 		return;
 	}
-	shadow = phys_to_virt(page_to_phys(pages));
-	shadow_size = (u32)((PAGE_SIZE << POOL_ORDER) / sizeof(*shadow));
 	shadow_used = 1;
+	nr_spare--;
 	tlbsan_on = true;
 	pr_info("tlbsan: on, %u stale entries\n", shadow_size);
 }
@@ -117,13 +152,13 @@ bool shadow_flushed_since(unsigned cpu, u64 event)
 static void unlink_entry(u32 *chain, u32 index, size_t link)
 {
 	while (*chain != index)
-		chain = (u32 *)((u8 *)&shadow[*chain] + link);
-	*chain = *(u32 *)((u8 *)&shadow[index] + link);
+		chain = (u32 *)((u8 *)shadow_at(*chain) + link);
+	*chain = *(u32 *)((u8 *)shadow_at(index) + link);
 }
 
 static void link_entry(u32 index)
 {
-	struct stale_entry *e = &shadow[index];
+	struct stale_entry *e = shadow_at(index);
 	u32 *pfn = shadow_by_pfn(e->pfn), *va = shadow_by_va(e->mm, e->va);
 	u32 *page = shadow_by_page(e->object, e->index);
 
@@ -135,7 +170,7 @@ static void link_entry(u32 index)
 
 void shadow_drop(u32 index)
 {
-	struct stale_entry *e = &shadow[index];
+	struct stale_entry *e = shadow_at(index);
 
 	unlink_entry(shadow_by_pfn(e->pfn), index, offsetof(struct stale_entry, next_pfn));
 	unlink_entry(shadow_by_va(e->mm, e->va), index, offsetof(struct stale_entry, next_va));
@@ -145,6 +180,7 @@ void shadow_drop(u32 index)
 	e->cpus = 0;
 	e->next_pfn = free_list;
 	free_list = index;
+	nr_spare++;
 }
 
 /* By address if the range is short, by entry if it is long. */
@@ -156,12 +192,12 @@ void shadow_each_in(const struct mm *mm, u64 start, u64 end,
 	u32 i;
 
 	for (va = start; is_short && va < end; va += PAGE_SIZE)
-		for (i = *shadow_by_va(mm, va); i; i = shadow[i].next_va)
-			if (shadow[i].mm == mm && shadow[i].va == va)
-				fn(&shadow[i], arg);
+		for (i = *shadow_by_va(mm, va); i; i = shadow_at(i)->next_va)
+			if (shadow_at(i)->mm == mm && shadow_at(i)->va == va)
+				fn(shadow_at(i), arg);
 	for (i = 1; !is_short && i < shadow_used; i++)
-		if (shadow[i].cpus && shadow[i].mm == mm && shadow[i].va >= start && shadow[i].va < end)
-			fn(&shadow[i], arg);
+		if (shadow_at(i)->cpus && shadow_at(i)->mm == mm && shadow_at(i)->va >= start && shadow_at(i)->va < end)
+			fn(shadow_at(i), arg);
 }
 
 /* Entries nobody holds any more. */
@@ -170,22 +206,44 @@ static void sweep(void)
 	u32 i;
 
 	for (i = 1; i < shadow_used; i++)
-		if (shadow[i].cpus && !shadow_holders(&shadow[i]))
+		if (shadow_at(i)->cpus && !shadow_holders(shadow_at(i)))
 			shadow_drop(i);
 }
 
 static u32 take_entry(void)
 {
-	u32 index;
+	u32 index = free_list;
 
-	if (!free_list && shadow_used == shadow_size)
-		sweep();
-	index = free_list;
+	ASSERT(nr_spare, "tlbsan: all %u stale entries are in use, and no memory is left for more: "
+	       "give the machine more (MEM=), or switch it off", shadow_size);
+	nr_spare--;
 	if (index)
-		free_list = shadow[index].next_pfn;
-	else if (shadow_used < shadow_size)
+		free_list = shadow_at(index)->next_pfn;
+	else
 		index = shadow_used++;
 	return index;
+}
+
+/*
+ * Before an entry is taken: there shall be enough, so that none is ever forgotten. What nobody holds
+ * any more is swept out; if that is less than a quarter, the pool grows by an eighth. The last
+ * frames are others'.
+ */
+static void see_to_spare_entries(void)
+{
+	u64 flags;
+	u32 n;
+
+	if (READ_ONCE(nr_spare) >= RESERVE || READ_ONCE(nr_spare) + RESERVE / 8 > spare_at_last_look ||
+	    irqs_disabled())
+		return;
+	flags = spin_lock_irqsave(&lock);
+	sweep();
+	spin_unlock_irqrestore(&lock, flags);
+	for (n = shadow_size / SHADOW_PER_PAGE / 8; n && READ_ONCE(nr_spare) < shadow_size / 4; n--)
+		if (nr_free_pages() <= watermarks.min / 2 || !grow())
+			break;
+	WRITE_ONCE(spare_at_last_look, READ_ONCE(nr_spare));
 }
 
 static void note_callers(struct stale_entry *e)
@@ -202,42 +260,64 @@ static void note_callers(struct stale_entry *e)
 	strlcpy(e->thread, current->name, sizeof(e->thread));
 }
 
-void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, enum pte_gone how)
+/* Context: the shadow's lock held. */
+static struct stale_entry *new_entry(struct mm *mm, u64 va, u64 old, cpumask_t cpus_in_mask)
 {
-	bool gathered = how == PTE_GATHERED;
-	cpumask_t cpus_in_mask;
+	struct page *page = pfn_to_page(pte_pfn(old));
+	u32 index = take_entry();
+	struct stale_entry *e = shadow_at(index);
+
+	*e = (struct stale_entry){.pfn = pte_pfn(old), .va = ALIGN_DOWN(va, PAGE_SIZE),
+				  .seq = ++seq, .mm = mm, .cpus = cpus_in_mask,
+				  .writes = (old & PTE_W) && (old & PTE_D)};
+	if (mm && !page_test(page, PG_anon)) {
+		e->object = page->object;
+		e->index = page->index;
+	}
+	note_callers(e);
+	link_entry(index);
+	return e;
+}
+
+static cpumask_t who_may_hold(const struct mm *mm)
+{
+	return mm ? READ_ONCE(mm->cpumask) : READ_ONCE(cpu_online_mask);
+}
+
+void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, bool trusted)
+{
 	u64 flags;
-	u32 index;
 
 	if (!(old & PTE_P))
 		return;
-	if (gathered) { /* under the ptl */
-		ASSERT(mm->tlb_gen > mm->tlbsan_gathered, "tlbsan: rule 6: a batch gathered from address "
-		       "space %lu without a new generation (%lu)", mm->id, mm->tlb_gen);
-		mm->tlbsan_gathered = mm->tlb_gen;
-	}
+	see_to_spare_entries();
 	flags = shadow_lock();
-	cpus_in_mask = mm ? READ_ONCE(mm->cpumask) : READ_ONCE(cpu_online_mask);
-	index = cpus_in_mask ? take_entry() : 0;
-	if (index) {
-		struct stale_entry *e = &shadow[index];
+	if (who_may_hold(mm))
+		new_entry(mm, va, old, who_may_hold(mm))->trusted = trusted;
+	shadow_unlock(flags);
+}
 
-		*e = (struct stale_entry){.pfn = pte_pfn(old), .va = ALIGN_DOWN(va, PAGE_SIZE),
-					  .seq = ++seq, .mm = mm, .cpus = cpus_in_mask,
-					  .gen = gathered ? mm->tlb_gen : 0,
-					  .trusted = how == PTE_TRUSTED,
-					  .writes = (old & PTE_W) && (old & PTE_D)};
-		if (mm && !page_test(pfn_to_page(e->pfn), PG_anon)) {
-			e->object = pfn_to_page(e->pfn)->object;
-			e->index = pfn_to_page(e->pfn)->index;
-		}
-		if (gathered)
-			mm->tlbsan_gathered_seq = e->seq;
-		note_callers(e);
-		link_entry(index);
-	} else if (cpus_in_mask && !lost++) {
-		pr_warn("tlbsan: more stale entries than it can remember: some are not checked\n");
+/*
+ * The generation and the entry are one step: a CPU that flushes in between would have caught up with
+ * a change that the shadow did not know of yet, and be accused of it later.
+ */
+void __tlbsan_pte_gathered(struct mm *mm, u64 va, u64 old)
+{
+	struct stale_entry *e;
+	u64 flags;
+
+	see_to_spare_entries();
+	flags = shadow_lock();
+	tlb_gen_inc(mm);
+	SYNC_POINT(gen_bumped);
+	if (who_may_hold(mm)) {
+		e = new_entry(mm, va, old, who_may_hold(mm));
+		e->gen = mm->tlb_gen;
+		mm->tlbsan_gathered_seq = e->seq;
 	}
+	ASSERT(mm->tlb_gen > mm->tlbsan_gathered, "tlbsan: rule 6: a batch gathered from address "
+	       "space %lu without a new generation (%lu)", mm->id, mm->tlb_gen);
+	mm->tlbsan_gathered = mm->tlb_gen;
 	shadow_unlock(flags);
 }
 
@@ -264,8 +344,8 @@ void __tlbsan_leave_mm(struct cpu *cpu, struct mm *prev)
 	cpumask_clear_atomic(&prev->cpumask, cpu->id);
 	if (seq != flushed_user[cpu->id])
 		for (i = 1; i < shadow_used; i++)
-			if (shadow[i].mm == prev)
-				shadow[i].cpus &= ~CPU_BIT(cpu->id);
+			if (shadow_at(i)->mm == prev)
+				shadow_at(i)->cpus &= ~CPU_BIT(cpu->id);
 	shadow_unlock(flags);
 }
 
@@ -283,9 +363,9 @@ void __tlbsan_flushed_page(struct cpu *cpu, struct mm *mm, u64 va)
 	u64 flags = shadow_lock();
 	u32 i;
 
-	for (i = *shadow_by_va(mm, va); i; i = shadow[i].next_va)
-		if (shadow[i].mm == mm && shadow[i].va == va)
-			shadow[i].cpus &= ~CPU_BIT(cpu->id);
+	for (i = *shadow_by_va(mm, va); i; i = shadow_at(i)->next_va)
+		if (shadow_at(i)->mm == mm && shadow_at(i)->va == va)
+			shadow_at(i)->cpus &= ~CPU_BIT(cpu->id);
 	shadow_unlock(flags);
 }
 

@@ -11,7 +11,8 @@
  *   rule 1  a frame is freed: no CPU may translate to it
  *   rule 2  I/O is submitted or a copy starts: no CPU may write the frame unseen
  *   rule 3  a page is mapped writable anew: no CPU may translate the same address, or the same page
- *           of a file at any address, to another frame
+ *           of a file at any address, to another frame; except a lazy CPU that has to catch up
+ *           with that change's generation before it uses user addresses again
  *   rule 4  munmap, mprotect, madvise, fork return: no CPU has more than the PTE gives
  *   rule 5  a CPU's CR3 is its recorded address space, and its bit is in that mask
  *   rule 6  generations: no CPU is ahead of the address space; flushed <= pending; a CPU that was
@@ -59,15 +60,13 @@ u64 tlbsan_now(void);
 /* ---- What happens to translations. Any context. ---------------------------------------------- */
 
 /* A PTE (its old value) of mm was cleared or restricted, after the fact; mm NULL: the kernel's. */
-#define tlbsan_pte_gone(mm, va, old)      TLBSAN_HOOK(__tlbsan_pte_gone(mm, va, old, PTE_GONE))
-/* The same for a batch: the generation has been bumped already. */
-#define tlbsan_pte_gathered(mm, va, old)  TLBSAN_HOOK(__tlbsan_pte_gone(mm, va, old, PTE_GATHERED))
+#define tlbsan_pte_gone(mm, va, old)      TLBSAN_HOOK(__tlbsan_pte_gone(mm, va, old, false))
 /*
  * A kernel mapping. Unless its frame is held until the flush, nobody is trusted but the owner, not
  * to use what he has freed: rules 1 and 2 are not asked, rule 10 is.
  */
 #define tlbsan_vmap_gone(va, old, held)                                                            \
-	TLBSAN_HOOK(__tlbsan_pte_gone(NULL, va, old, (held) ? PTE_GONE : PTE_TRUSTED))
+	TLBSAN_HOOK(__tlbsan_pte_gone(NULL, va, old, !(held)))
 /*
  * What was unmapped in the range before tlbsan_now() gave `mark` is queued: others must flush it.
  */
@@ -93,17 +92,21 @@ u64 tlbsan_now(void);
 #define tlbsan_check_free(page)           TLBSAN_HOOK(__tlbsan_check_free(page))
 #define tlbsan_check_copy(page, what)     TLBSAN_HOOK(__tlbsan_check_copy(page, what))
 #define tlbsan_check_map(mm, va, page)    TLBSAN_HOOK(__tlbsan_check_map(mm, va, page))
-#define tlbsan_check_range(mm, start, end) \
-	TLBSAN_HOOK(__tlbsan_check_range(mm, start, end))
+/*
+ * What was cleared or restricted there before tlbsan_now() gave `mark` is flushed. What was later is
+ * another's doing, and took no right away that the caller's answer speaks of.
+ */
+#define tlbsan_check_range(mm, start, end, mark) \
+	TLBSAN_HOOK(__tlbsan_check_range(mm, start, end, mark))
 /* All that was queued up to `mark` is flushed. */
 #define tlbsan_check_aliases(mark)        TLBSAN_HOOK(__tlbsan_check_aliases(mark))
 #define tlbsan_check_fork(parent)         TLBSAN_HOOK(__tlbsan_check_fork(parent))
 #define tlbsan_check_cpu(cpu)             TLBSAN_HOOK(__tlbsan_check_cpu(cpu))
 #define tlbsan_check_dirty(page, old)     TLBSAN_HOOK(__tlbsan_check_dirty(page, old))
 
-enum pte_gone { PTE_GONE, PTE_GATHERED, PTE_TRUSTED };
-
-void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, enum pte_gone how);
+void __tlbsan_pte_gone(struct mm *mm, u64 va, u64 old, bool trusted);
+/* The same for a batch, and the new generation with it: tlb_gen_inc_batched. */
+void __tlbsan_pte_gathered(struct mm *mm, u64 va, u64 old);
 void __tlbsan_vmap_queued(u64 start, u64 end, u64 mark);
 void __tlbsan_check_aliases(u64 mark);
 void __tlbsan_flushed_user(struct cpu *cpu);
@@ -117,7 +120,7 @@ void __tlbsan_skipped_kernel(struct cpu *cpu, u64 mark);
 void __tlbsan_check_free(struct page *page);
 void __tlbsan_check_copy(struct page *page, const char *what);
 void __tlbsan_check_map(struct mm *mm, u64 va, struct page *page);
-void __tlbsan_check_range(struct mm *mm, u64 start, u64 end);
+void __tlbsan_check_range(struct mm *mm, u64 start, u64 end, u64 mark);
 void __tlbsan_check_fork(struct mm *parent);
 void __tlbsan_check_cpu(struct cpu *cpu);
 void __tlbsan_check_dirty(struct page *page, u64 old);

@@ -39,11 +39,11 @@ void __tlbsan_check_free(struct page *page)
 	u32 i, next;
 
 	for (i = *shadow_by_pfn(pfn); i; i = next) {
-		next = shadow[i].next_pfn;
-		if (shadow[i].pfn != pfn || shadow[i].trusted)
+		next = shadow_at(i)->next_pfn;
+		if (shadow_at(i)->pfn != pfn || shadow_at(i)->trusted)
 			continue;
-		if (shadow_holders(&shadow[i]))
-			report(&shadow[i], "rule 1: a frame is freed that a CPU may still translate to");
+		if (shadow_holders(shadow_at(i)))
+			report(shadow_at(i), "rule 1: a frame is freed that a CPU may still translate to");
 		shadow_drop(i);
 	}
 	shadow_unlock(flags);
@@ -55,11 +55,11 @@ void __tlbsan_check_copy(struct page *page, const char *what)
 	char rule[96];
 	u32 i;
 
-	for (i = *shadow_by_pfn(pfn); i; i = shadow[i].next_pfn)
-		if (shadow[i].pfn == pfn && shadow[i].writes && !shadow[i].trusted && shadow_holders(&shadow[i])) {
+	for (i = *shadow_by_pfn(pfn); i; i = shadow_at(i)->next_pfn)
+		if (shadow_at(i)->pfn == pfn && shadow_at(i)->writes && !shadow_at(i)->trusted && shadow_holders(shadow_at(i))) {
 			snprintf(rule, sizeof(rule), "rule 2: %s starts while a CPU may write the frame",
 				 what);
-			report(&shadow[i], rule);
+			report(shadow_at(i), rule);
 		}
 	shadow_unlock(flags);
 }
@@ -75,9 +75,9 @@ void __tlbsan_caught_up(struct cpu *cpu, struct mm *mm, u64 gen)
 
 	if (!shadow_flushed_since(cpu->id, mm->tlbsan_gathered_seq))
 		for (i = 1; i < shadow_used; i++)
-			if (shadow[i].mm == mm && shadow[i].gen && shadow[i].gen <= gen &&
-			    cpumask_test(shadow_holders(&shadow[i]), cpu->id))
-				report(&shadow[i], "rule 6: a CPU claims a generation it has not flushed for");
+			if (shadow_at(i)->mm == mm && shadow_at(i)->gen && shadow_at(i)->gen <= gen &&
+			    cpumask_test(shadow_holders(shadow_at(i)), cpu->id))
+				report(shadow_at(i), "rule 6: a CPU claims a generation it has not flushed for");
 	shadow_unlock(flags);
 }
 
@@ -86,35 +86,67 @@ static bool shows_same_page(const struct stale_entry *e, const struct page *page
 	return e->object && e->object == page->object && e->index == page->index;
 }
 
+/* A lazy CPU compares generations before it uses user addresses again, and flushes. */
+static cpumask_t holders_awake(const struct stale_entry *e)
+{
+	cpumask_t left = shadow_holders(e);
+	unsigned cpu;
+
+	for_each_cpu(cpu, left)
+		if (e->gen && READ_ONCE(cpus[cpu].tlb.lazy))
+			left &= ~CPU_BIT(cpu);
+	return left;
+}
+
+static void check_other_frame(const struct stale_entry *e, const struct page *page)
+{
+	if (e->pfn != page_to_pfn(page) && holders_awake(e))
+		report(e, "rule 3: a page becomes writable in a new frame while a CPU may use the old");
+}
+
 /* Any address space that has the page of the file by another frame, this address or another. */
 void __tlbsan_check_map(struct mm *mm, u64 va, struct page *page)
 {
-	u64 flags = shadow_lock(), pfn = page_to_pfn(page);
-	const char *rule = "rule 3: a page becomes writable in a new frame while a CPU may use the old";
+	u64 flags = shadow_lock();
+	struct stale_entry *e;
 	u32 i;
 
-	for (i = *shadow_by_va(mm, va); i; i = shadow[i].next_va)
-		if (shadow[i].mm == mm && shadow[i].va == va && shadow[i].pfn != pfn && shadow_holders(&shadow[i]))
-			report(&shadow[i], rule);
-	for (i = *shadow_by_page(page->object, page->index); i; i = shadow[i].next_page)
-		if (shows_same_page(&shadow[i], page) && shadow[i].pfn != pfn && shadow_holders(&shadow[i]))
-			report(&shadow[i], rule);
+	for (i = *shadow_by_va(mm, va); i; i = e->next_va) {
+		e = shadow_at(i);
+		if (e->mm == mm && e->va == va)
+			check_other_frame(e, page);
+	}
+	for (i = *shadow_by_page(page->object, page->index); i; i = e->next_page) {
+		e = shadow_at(i);
+		if (shows_same_page(e, page))
+			check_other_frame(e, page);
+	}
 	shadow_unlock(flags);
 }
 
-static void check_gone(struct stale_entry *e, u64 rule)
+struct gone_check {
+	const char *rule;
+	u64 mark;
+};
+
+static void check_gone(struct stale_entry *e, u64 arg)
 {
-	if (shadow_holders(e))
-		report(e, (const char *)rule);
+	const struct gone_check *check = (const void *)arg;
+
+	if (e->seq <= check->mark && shadow_holders(e))
+		report(e, check->rule);
 }
 
-void __tlbsan_check_range(struct mm *mm, u64 start, u64 end)
+void __tlbsan_check_range(struct mm *mm, u64 start, u64 end, u64 mark)
 {
-	const char *rule = mm ? "rule 4: a call returns while a CPU has more rights than the page tables" :
-		"rule 10: kernel addresses are free again while a CPU may translate them";
+	struct gone_check check = {
+		mm ? "rule 4: a call returns while a CPU has more rights than the page tables" :
+		     "rule 10: kernel addresses are free again while a CPU may translate them",
+		mark,
+	};
 	u64 flags = shadow_lock();
 
-	shadow_each_in(mm, start, end, check_gone, (u64)rule);
+	shadow_each_in(mm, start, end, check_gone, (u64)&check);
 	shadow_unlock(flags);
 }
 
@@ -125,9 +157,9 @@ void __tlbsan_check_aliases(u64 mark)
 	u32 i;
 
 	for (i = 1; i < shadow_used; i++)
-		if (!shadow[i].mm && shadow[i].queued && shadow[i].queued <= mark &&
-		    shadow_holders(&shadow[i]))
-			report(&shadow[i], rule);
+		if (!shadow_at(i)->mm && shadow_at(i)->queued && shadow_at(i)->queued <= mark &&
+		    shadow_holders(shadow_at(i)))
+			report(shadow_at(i), rule);
 	shadow_unlock(flags);
 }
 
@@ -139,11 +171,11 @@ void __tlbsan_check_fork(struct mm *parent)
 	u32 i;
 
 	for (i = 1; i < shadow_used; i++)
-		if (shadow[i].mm == parent && shadow[i].writes && shadow_holders(&shadow[i])) {
-			pte = pte_lookup(parent->pml4, shadow[i].va);
+		if (shadow_at(i)->mm == parent && shadow_at(i)->writes && shadow_holders(shadow_at(i))) {
+			pte = pte_lookup(parent->pml4, shadow_at(i)->va);
 			if (pte && (pte_read(pte) & (PTE_P | PTE_W)) == PTE_P &&
-			    pte_pfn(pte_read(pte)) == shadow[i].pfn)
-				report(&shadow[i], "rule 4: fork returns while a CPU may write a shared page");
+			    pte_pfn(pte_read(pte)) == shadow_at(i)->pfn)
+				report(shadow_at(i), "rule 4: fork returns while a CPU may write a shared page");
 		}
 	shadow_unlock(flags);
 }

@@ -24,8 +24,16 @@ struct stale_entry {
 	char thread[THREAD_NAME_LEN];
 };
 
-extern struct stale_entry *shadow; /* the pool; its first entry is not used */
-extern u32 shadow_used;            /* entries that have been in use: [1, shadow_used) */
+#define SHADOW_PER_PAGE ((u32)(PAGE_SIZE / sizeof(struct stale_entry)))
+
+extern struct stale_entry **shadow_pages; /* the pool; its first entry is not used */
+extern u32 shadow_size;                   /* entries there are; grows */
+extern u32 shadow_used;                   /* entries that have been in use: [1, shadow_used) */
+
+static inline struct stale_entry *shadow_at(u32 index)
+{
+	return &shadow_pages[index / SHADOW_PER_PAGE][index % SHADOW_PER_PAGE];
+}
 
 /* The innermost lock of the kernel, interrupts off. Any context. */
 u64 shadow_lock(void);

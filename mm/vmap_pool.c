@@ -36,7 +36,7 @@ bool vmap_pool_put(struct vmap_area *area)
 	spin_guard(&pool->lock);
 	if (pool->pages + pages > READ_ONCE(lazy_max_pages) / cpus_online())
 		return false;
-	tlbsan_check_range(NULL, area->node.start, area->node.end);
+	tlbsan_check_range(NULL, area->node.start, area->node.end, tlbsan_now());
 	TRACE(purge, area->node.start, pages);
 	area->state = VMAP_POOL;
 	area->lazy.next = pool->areas[pages];

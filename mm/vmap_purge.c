@@ -113,7 +113,7 @@ static void free_frames(const struct vmap_area *area)
 
 void free_vmap_area(struct vmap_area *area)
 {
-	tlbsan_check_range(NULL, area->node.start, area->node.end);
+	tlbsan_check_range(NULL, area->node.start, area->node.end, tlbsan_now());
 	TRACE(purge, area->node.start, vmap_pages(area));
 	vmap_tree_remove(&vmap_areas, &area->node);
 	kfree(area);

@@ -52,8 +52,10 @@ void put_page(struct page *p)
 	pages_put++;
 }
 
-void tlb_gen_inc_batched(struct mm *mm)
+void tlb_gen_inc_batched(struct mm *mm, u64 va, u64 old)
 {
+	(void)va;
+	(void)old;
 	assert_int_equal(mm->ptl.owner, 1); /* the ptl is held */
 	mm->tlb_gen++;
 	mm->tlb_batched_pending++;

@@ -5,7 +5,9 @@
 #include "drivers/clock.h"
 #include "kernel/cmdline.h"
 #include "kernel/cpu.h"
+#include "kernel/ipc.h"
 #include "kernel/sched.h"
+#include "kernel/task.h"
 #include "kernel/thread.h"
 #include "mm/buddy.h"
 #include "mm/object.h"
@@ -124,6 +126,33 @@ bool waits_for(unsigned waiter, unsigned deaf)
 	cpumask_t unacked = READ_ONCE(cpus[waiter].tlb.request.unacked);
 
 	return cpumask_test(unacked, deaf) && !cpumask_test(unacked, smp_cpu_id());
+}
+
+/* ---- A pager --------------------------------------------------------------------------------- */
+
+static struct task pager_task;
+static struct endpoint *pager;
+
+struct endpoint *silent_pager(bool trusted)
+{
+	pager_task = (struct task){.name = "silent pager", .pid = 1, .server = trusted};
+	list_init(&pager_task.endpoints);
+	list_init(&pager_task.received_calls);
+	pager = endpoint_create(&pager_task);
+	return pager;
+}
+
+void silent_pager_ends(void)
+{
+	ipc_task_exit(&pager_task);
+}
+
+/* Only this test's threads call it, and none leaves before it ends. */
+const void *page_sent_to_silent_pager(void)
+{
+	return list_empty(&pager->callers) ?
+		       NULL :
+		       list_first(&pager->callers, struct ipc_call, node)->send_page;
 }
 
 /* ---- Memory that nobody has ------------------------------------------------------------------ */

@@ -51,6 +51,15 @@ void discard_beside(void *addr);
 bool waits_for(unsigned waiter, unsigned deaf);
 
 /*
+ * A pager that never answers, as trusted as a server if the test says so: what it is asked waits
+ * until it ends.
+ */
+struct endpoint *silent_pager(bool trusted);
+void silent_pager_ends(void);
+/* The page that is being sent to it; NULL: none. */
+const void *page_sent_to_silent_pager(void);
+
+/*
  * Takes free memory away until `leave` frames are left or no block of 2^min_order is, the largest
  * blocks first. Whoever sleeps for memory meanwhile is out of luck: give it back soon.
  */

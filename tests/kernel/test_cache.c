@@ -6,7 +6,9 @@
 #include "arch/layout.h"
 #include "arch/uaccess.h"
 #include "drivers/clock.h"
+#include "kernel/cpu.h"
 #include "kernel/ipc.h"
+#include "kernel/perturb.h"
 #include "kernel/sched.h"
 #include "kernel/task.h"
 #include "mm/lru.h"
@@ -77,6 +79,85 @@ KTEST(a_file_becomes_writable_after_the_flushes_it_is_owed)
 	put_page(old); /* unmap_and_owe_the_flush's */
 	put_page(old);
 	put_page(new);
+	end_file();
+}
+
+static void make_writable_beside(void *unused)
+{
+	(void)unused;
+	object_make_writable(object);
+	end_beside();
+}
+
+/* The first one has said so, and has not flushed yet: the second must not go on without. */
+KTEST(every_writer_waits_for_the_flush_that_makes_a_file_writable)
+{
+	struct page *old, *new;
+	u64 reading, writing;
+	u32 value;
+	bool dirty;
+
+	if (cpus_online() < 2)
+		return;
+	begin_file();
+	old = add_page(0);
+	reading = map_object(VMA_READ);
+	KT_EXPECT(get_user(&value, reading) == 0);
+	KT_EXPECT(unmap_and_owe_the_flush(reading, &dirty) == old);
+	lock_page(old);
+	KT_EXPECT(page_cache_remove(old, 3), "%u references", page_refs(old));
+	unlock_page(old);
+	new = add_page(0);
+	pause_at(SYNC_made_writable, other_cpu(0));
+	start_on(other_cpu(0), make_writable_beside, 0, NULL);
+	KT_WAIT_FOR(paused_at(SYNC_made_writable));
+	writing = map_object(VMA_READ | VMA_WRITE | VMA_MAYWRITE);
+	KT_EXPECT(put_user_u32(writing, 7) == 0);
+	KT_EXPECT(get_user(&value, reading) == 0 && value == 7, "the old frame is still read");
+	release(SYNC_made_writable);
+	KT_WAIT_FOR(READ_ONCE(ended) == 1);
+	try_to_unmap_flush();
+	put_page(old);
+	put_page(old);
+	put_page(new);
+	end_file();
+}
+
+static void read_before_and_after(void *addr)
+{
+	u32 value;
+
+	KT_EXPECT(get_user(&value, (u64)addr) == 0 && value == 0, "it was to be in this TLB");
+	WRITE_ONCE(ended, 1);
+	wait_for_phase(1);
+	if (get_user(&value, (u64)addr) || value != 7)
+		atomic_inc(&wrong);
+	end_beside();
+}
+
+/* As with .data before its first store: another thread must not read the old frame afterwards. */
+KTEST(a_private_copy_waits_for_the_flush_that_a_batch_owes)
+{
+	struct page *page;
+	bool dirty;
+	u64 at;
+
+	if (cpus_online() < 2)
+		return;
+	begin_file();
+	page = add_page(0);
+	at = (u64)mm_map(space, 0, PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, object, 0, NULL,
+			 false);
+	start_on(other_cpu(0), read_before_and_after, at, space);
+	KT_WAIT_FOR(READ_ONCE(ended) == 1);
+	KT_EXPECT(unmap_and_owe_the_flush(at, &dirty) == page);
+	KT_EXPECT(put_user_u32(at, 7) == 0);
+	WRITE_ONCE(phase, 1);
+	KT_WAIT_FOR(READ_ONCE(ended) == 2);
+	KT_EXPECT(wrong == 0, "another thread reads the old frame after the store");
+	try_to_unmap_flush();
+	put_page(page);
+	put_page(page);
 	end_file();
 }
 

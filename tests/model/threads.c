@@ -376,7 +376,7 @@ static void reclaim_page(unsigned mm, unsigned page)
 	spin_lock(&mms[mm].ptl);
 	old = pte_get_and_clear(&ptes[mm][page]);
 	if (old)
-		tlb_gen_inc_batched(&mms[mm]);
+		tlb_gen_inc_batched(&mms[mm], 0, 0);
 	mask = load_acquire(&mms[mm].cpumask);
 	spin_unlock(&mms[mm].ptl);
 	if (!old)
