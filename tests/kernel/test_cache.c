@@ -110,7 +110,8 @@ KTEST(every_writer_waits_for_the_flush_that_makes_a_file_writable)
 	new = add_page(0);
 	pause_at(SYNC_made_writable, other_cpu(0));
 	start_on(other_cpu(0), make_writable_beside, 0, NULL);
-	KT_WAIT_FOR(paused_at(SYNC_made_writable));
+	while (!paused_at(SYNC_made_writable))
+		stay_awake();
 	writing = map_object(VMA_READ | VMA_WRITE | VMA_MAYWRITE);
 	KT_EXPECT(put_user_u32(writing, 7) == 0);
 	KT_EXPECT(get_user(&value, reading) == 0 && value == 7, "the old frame is still read");
