@@ -32,11 +32,32 @@ static u64 *table_of(u64 entry)
 	return phys_to_virt(entry & PTE_ADDR);
 }
 
+/*
+ * How many tables hang below a user's PML4: its descriptor counts them. The kernel's own, which is
+ * older than the descriptors, is never asked.
+ */
+static u64 *table_count(u64 *pml4)
+{
+	return &pfn_to_page(virt_to_phys(pml4) >> PAGE_SHIFT)->index;
+}
+
+u64 pml4_nr_tables(u64 *pml4)
+{
+	return READ_ONCE(*table_count(pml4));
+}
+
+static void count_table(u64 *pml4)
+{
+	atomic_inc(&nr_table_pages);
+	if (pml4 != kernel_pml4)
+		atomic_inc(table_count(pml4));
+}
+
 /* Kernel addresses: another CPU may have entered a table meanwhile, and mapped pages in it. */
-static void enter_table(u64 *entry, u64 phys)
+static void enter_table(u64 *pml4, u64 *entry, u64 phys)
 {
 	if (cmpxchg_bool(entry, 0ul, phys | PTE_TABLE))
-		atomic_inc(&nr_table_pages);
+		count_table(pml4);
 	else
 		kpage_free(phys_to_virt(phys), 0);
 }
@@ -56,7 +77,7 @@ static u64 *walk_to_level(u64 *pml4, u64 va, unsigned level, bool alloc)
 			if (!phys)
 				return NULL;
 			SYNC_POINT(table_missing);
-			enter_table(entry, phys);
+			enter_table(pml4, entry, phys);
 		}
 		if (pte_is_huge(READ_ONCE(*entry))) {
 			ASSERT(!alloc, "%lx lies in a large page", va);
@@ -94,10 +115,10 @@ pte_t *pmd_alloc(u64 *pml4, u64 va)
 	return entry_of(pml4, va, 1, true);
 }
 
-void pmd_set_table(pte_t *pmd, void *table)
+void pmd_set_table(u64 *pml4, pte_t *pmd, void *table)
 {
 	pte_set(pmd, virt_to_phys(table) | PTE_TABLE);
-	atomic_inc(&nr_table_pages);
+	count_table(pml4);
 }
 
 /* What a missing table would cover is passed over in one step. */
@@ -128,6 +149,11 @@ pte_t *pmd_next(u64 *pml4, u64 *va, u64 end)
 	return next_entry(pml4, va, end, 1);
 }
 
+bool table_next(u64 *pml4, u64 *va, u64 end, unsigned level)
+{
+	return next_entry(pml4, va, end, level + 1);
+}
+
 u64 *pml4_create(void)
 {
 	u64 *pml4 = kpage_alloc(0);
@@ -153,6 +179,29 @@ static void free_tables(u64 *table, unsigned level, unsigned entries)
 void pml4_destroy(u64 *pml4)
 {
 	free_tables(pml4, NR_LEVELS - 1, PTRS_PER_TABLE / 2);
+}
+
+static bool table_is_empty(const u64 *table)
+{
+	unsigned i;
+
+	for (i = 0; i < PTRS_PER_TABLE; i++)
+		if (READ_ONCE(table[i]))
+			return false;
+	return true;
+}
+
+void *table_take_empty(u64 *pml4, u64 va, unsigned level)
+{
+	u64 *above = walk_to_level(pml4, va, level + 1, false), *entry, *table;
+
+	entry = above ? &above[table_index(va, level + 1)] : NULL;
+	if (!entry || !(*entry & PTE_P) || pte_is_huge(*entry) || !table_is_empty(table_of(*entry)))
+		return NULL;
+	table = table_of(xchg(entry, 0ul));
+	atomic_dec(&nr_table_pages);
+	atomic_dec(table_count(pml4));
+	return table;
 }
 
 void map_kernel_range(u64 va, u64 phys, u64 len, u64 bits)
@@ -211,9 +260,9 @@ void paging_init(u64 (*alloc)(void))
 	for (i = 0; i < boot_info.nr_mem; i++) {
 		struct boot_mem *m = &boot_info.mem[i];
 
-		if (is_ram(m->type) && m->base + m->len <= GIB * 512)
+		if (is_ram(m->type) && m->base < DIRECT_MAP_SIZE)
 			map_direct(ALIGN_DOWN(m->base, PAGE_SIZE),
-				   ALIGN_UP(m->base + m->len, PAGE_SIZE));
+				   MIN(ALIGN_UP(m->base + m->len, PAGE_SIZE), DIRECT_MAP_SIZE));
 	}
 	map_segment(__text_start, __text_end, KERNEL_RX);
 	map_segment(__rodata_start, __rodata_end, KERNEL_RO);

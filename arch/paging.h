@@ -3,7 +3,8 @@
  *
  * Four levels of 512 entries: PML4, PDPT, PD, PT (Intel SDM vol. 3, 4.5). The upper half of every
  * PML4 is shared: all its top-level entries exist from boot on, so no address space ever has to be
- * told of a new one. Page-table pages below user addresses are only freed with their address space.
+ * told of a new one. Page-table pages below user addresses are freed with their address space, or
+ * when munmap has left them empty (mm/tables.h).
  */
 #pragma once
 
@@ -84,8 +85,8 @@ static inline void pte_set(pte_t *pte, pte_t value)
 }
 
 /*
- * The PT entry for va, or NULL when a table on the way is missing or a 2 MiB page is there. Tables
- * never go away under the caller as long as it keeps the address space alive. The caller's lock
+ * The PT entry for va, or NULL when a table on the way is missing or a 2 MiB page is there. User
+ * addresses: tables do not go away under a caller that holds mmap_lock or the ptl. The caller's lock
  * protects the entry itself.
  */
 pte_t *pte_lookup(u64 *pml4, u64 va);
@@ -99,8 +100,18 @@ pte_t *pmd_lookup(u64 *pml4, u64 va);
 pte_t *pmd_alloc(u64 *pml4, u64 va);
 /* As pte_next: the first PD entry in use, a table or a 2 MiB page. */
 pte_t *pmd_next(u64 *pml4, u64 *va, u64 end);
-/* A PD entry of user addresses becomes this table (as from kpage_alloc). */
-void pmd_set_table(pte_t *pmd, void *table);
+/* A PD entry of user addresses in pml4 becomes this table (as from kpage_alloc). */
+void pmd_set_table(u64 *pml4, pte_t *pmd, void *table);
+/* Is there a table (or page) of `level` in [*va, end)? *va is moved to it. As pmd_next for level 0. */
+bool table_next(u64 *pml4, u64 *va, u64 end, unsigned level);
+/*
+ * The table of `level` (0 = PT .. 2 = PDPT) that covers a user's va, taken out of the one above if it
+ * is there and empty; NULL otherwise. The caller frees it, as from kpage_alloc, after every CPU that
+ * may walk it, lazily too, has flushed (SDM vol. 3, 4.10.3: CPUs cache entries of all levels).
+ */
+void *table_take_empty(u64 *pml4, u64 va, unsigned level);
+/* Tables below a user's PML4. */
+u64 pml4_nr_tables(u64 *pml4);
 
 /* A new PML4 sharing the kernel's half; NULL when memory is short. */
 u64 *pml4_create(void);

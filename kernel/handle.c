@@ -93,6 +93,17 @@ s64 sys_handle_close(u64 handle)
 	return handle_close(current->task, handle, CAP_NONE);
 }
 
+u64 handle_footprint(struct task *task)
+{
+	u64 i, pages = 0;
+
+	spin_guard(&task->handle_lock);
+	for (i = 0; i < MAX_HANDLES; i++)
+		if (task->handles[i].kind == CAP_OBJECT)
+			pages += object_footprint(task->handles[i].ptr);
+	return pages;
+}
+
 void handle_close_all(struct task *task)
 {
 	u64 i;

@@ -40,6 +40,8 @@ s64 handle_install(struct task *task, struct cap cap);
 int handle_lookup(struct task *task, u64 handle, enum cap_kind kind, struct cap *cap);
 /* Close a handle, or for CAP_FILE a descriptor. -EBADF. */
 int handle_close(struct task *task, u64 handle, enum cap_kind kind);
+/* Frames of the objects that its handles name (object_footprint). */
+u64 handle_footprint(struct task *task);
 /* At the end of a task. */
 void handle_close_all(struct task *task);
 /* fork: the child gets copies, endpoints without the right to receive. */

@@ -256,13 +256,16 @@ static int fault_object(struct fault *f)
 /* ---- Pages on the move ----------------------------------------------------------------------- */
 
 /*
- * No reference on the page: the migrator must be the only one who has it. The tables stay, and
- * while the entry is there under the ptl, so does the page that it names.
+ * No reference on the page: the migrator must be the only one who has it. While the entry is there
+ * under the ptl, so is the page that it names. The table may go meanwhile: it is looked up anew.
  */
 static bool migration_ended(struct fault *f, pte_t entry)
 {
+	pte_t *pte;
+
 	spin_guard(&f->mm->ptl);
-	if (pte_read(f->pte) != entry)
+	pte = pte_lookup(f->mm->pml4, f->addr);
+	if (!pte || pte_read(pte) != entry)
 		return true;
 	page_set(pfn_to_page(pte_pfn(entry)), PG_waiters); /* its unlock wakes us */
 	return false;

@@ -106,7 +106,7 @@ static void split_block(struct mm *mm, pte_t *pmd, u64 base)
 	for (i = 0; i < BLOCK_PAGES; i++)
 		table[i] = make_pte(page_to_pfn(head) + i, old & ~(PTE_ADDR | PTE_PS));
 	spin_lock(&mm->ptl);
-	pmd_set_table(pmd, table);
+	pmd_set_table(mm->pml4, pmd, table);
 	spin_unlock(&mm->ptl);
 	for (i = 0; i < BLOCK_PAGES; i++)
 		lru_add_page(head + i);

@@ -280,13 +280,18 @@ static struct page *frame_on_node(struct page *page, void *arg)
 				       alloc_pages_node((unsigned)node, 0, GFP_NOWAIT);
 }
 
+/* Up to a batch of the range's next pages; *va is moved behind them, to end when there are no more. */
 static unsigned isolate_range(struct mm *mm, u64 *va, u64 end, u64 node, struct list_head *pages)
 {
 	unsigned n = 0;
 	pte_t *pte, value;
+	u64 stop;
 
 	spin_guard(&mm->ptl);
-	for (; n < MIGRATE_BATCH && (pte = pte_next(mm->pml4, va, end)); *va += PAGE_SIZE) {
+	if (!pmd_next(mm->pml4, va, end))
+		return 0;
+	stop = MIN(end, *va + PMD_PAGE_SIZE * 16); /* not longer under the lock */
+	for (; n < MIGRATE_BATCH && (pte = pte_next(mm->pml4, va, stop)); *va += PAGE_SIZE) {
 		value = pte_read(pte); /* present: its mapping's reference is there as long as the ptl is ours */
 		if ((value & PTE_P) && pfn_to_node(pte_pfn(value)) != node &&
 		    lru_isolate_page(pfn_to_page(pte_pfn(value)))) {
@@ -308,8 +313,9 @@ int migrate_range(struct mm *mm, u64 start, u64 end, u64 node, struct migrate_re
 	mutex_lock(&mm->mmap_lock);
 	huge_split_range(mm, start, end);
 	mutex_unlock(&mm->mmap_lock);
-	while (!thread_killed(current) && pmd_next(mm->pml4, &start, end))
-		if (isolate_range(mm, &start, MIN(end, start + PMD_PAGE_SIZE * 16), node, &pages))
+	while (!thread_killed(current) && start < end)
+		if (isolate_range(mm, &start, end, node, &pages))
 			migrate_pages(&pages, frame_on_node, &node, result);
+	tlb_ubc_release(current); /* a user's thread keeps no page for its next time */
 	return 0;
 }

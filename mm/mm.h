@@ -44,6 +44,7 @@ struct mm {
 	/* Under ptl. */
 	spinlock_t ptl;
 	u64 rss_pages;
+	u64 nr_vmas; /* and, like the list itself, under mmap_lock */
 	u64 tlb_batched_pending, tlb_batched_flushed; /* see flush_tlb_batched_pending */
 	/* The sanitizer's: generation and sequence number when a batch last gathered from here. */
 	u64 tlbsan_gathered, tlbsan_gathered_seq;
@@ -93,6 +94,12 @@ void mm_put(struct mm *mm);
 int mm_fork(struct mm *child, struct mm *parent);
 /* This thread's address space becomes next (may be NULL), dropping nothing. */
 void mm_switch_current(struct mm *next);
+/*
+ * Frames that would come back, all in all, if the address space and what only it holds went away:
+ * mapped pages, page tables, areas, and the cached pages of objects that cost others' memory
+ * (object_footprint), mapped now or not. Any context that may take the ptl.
+ */
+u64 mm_footprint(struct mm *mm);
 
 /* ---- Mapping (mmap.c); all take mmap_lock ---------------------------------------------------- */
 

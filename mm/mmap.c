@@ -8,6 +8,7 @@
 #include "mm/object.h"
 #include "mm/page_alloc.h"
 #include "mm/rmap.h"
+#include "mm/tables.h"
 #include "mm/tlb.h"
 #include "mm/tlbsan.h"
 #include "mm/vma.h"
@@ -96,6 +97,7 @@ static int unmap_locked(struct mm *mm, u64 start, u64 end)
 			vma_free(vma);
 		}
 	tlbsan_check_range(mm, start, end, tlbsan_now());
+	free_pgtables(mm, start, end);
 	return 0;
 }
 

@@ -65,6 +65,15 @@ static inline u64 object_nr_pages(const struct vm_object *object)
 }
 
 /*
+ * Frames it keeps that reclaim alone cannot take back: shared anonymous pages, and those whose pager
+ * is an ordinary program. A server's files cost nobody anything.
+ */
+static inline u64 object_footprint(const struct vm_object *object)
+{
+	return object->kind == OBJECT_SHMEM || object->foreign ? READ_ONCE(object->nr_pages) : 0;
+}
+
+/*
  * The page at index, up to date, with a reference. Asks the pager if need be. Errors: -ENXIO past
  * the end, -EIO from the pager or because it is gone, -ENOMEM, -EINTR when killed; then *page is
  * what it was. Context: may sleep; no mmap lock of the pager's own address space held.

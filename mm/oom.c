@@ -3,6 +3,7 @@
 #include "drivers/clock.h"
 #include "kernel/mutex.h"
 #include "kernel/task.h"
+#include "kernel/thread.h"
 #include "mm/mm.h"
 #include "mm/page_alloc.h"
 
@@ -11,9 +12,11 @@
 static const struct lock_class oom_class = {"out of memory", RANK_OOM, false};
 static struct mutex oom_lock; /* one decision at a time: the next one sees the last one's victim */
 
+#define PAGES_PER_THREAD (KERNEL_STACK_SIZE / PAGE_SIZE + 2) /* its stack, FPU state, and itself */
+
 struct victim {
 	u32 pid;
-	u64 rss;
+	u64 pages;
 	bool dying; /* one was chosen before and is not gone yet */
 };
 
@@ -22,17 +25,30 @@ void oom_init(void)
 	mutex_init(&oom_lock, &oom_class);
 }
 
+/*
+ * All that the kernel keeps on the task's behalf, in pages: what its end would give back. Context:
+ * tasks lock held.
+ */
+static u64 task_footprint(struct task *task)
+{
+	return (task->mm ? mm_footprint(task->mm) : 0) + handle_footprint(task) +
+	       task->nr_threads * PAGES_PER_THREAD + 1;
+}
+
 static bool consider(struct task *task, void *arg)
 {
 	struct victim *best = arg;
-	u64 rss = task->mm ? READ_ONCE(task->mm->rss_pages) : 0;
+	u64 pages;
 
 	if (task->server || task->protected || task->zombie)
 		return true;
-	if (task->killed)
+	if (task->killed) {
 		best->dying = true;
-	else if (rss > best->rss) {
-		best->rss = rss;
+		return true;
+	}
+	pages = task_footprint(task);
+	if (pages > best->pages) {
+		best->pages = pages;
 		best->pid = task->pid;
 	}
 	return true;
@@ -52,7 +68,7 @@ static bool end_largest(void)
 	if (!best.pid)
 		return false;
 	pr_err("out of memory: %lu of %lu pages free; ending process %u with %lu pages\n",
-	       nr_free_pages(), mem_total_pages, best.pid, best.rss);
+	       nr_free_pages(), mem_total_pages, best.pid, best.pages);
 	count_vm_event(oom_kill);
 	(void)task_kill(best.pid, SIGKILL);
 	return true;

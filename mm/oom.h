@@ -6,7 +6,8 @@
 void oom_init(void);
 
 /*
- * End the largest user process that is not a server, with one clear line on the console, and give
+ * End the largest user process that is not a server, by all that the kernel keeps for it (pages,
+ * tables, stacks, areas, objects), mapped or not, with one clear line on the console, and give
  * it time to go. true: retry the allocation. false: there is nobody left to end, or the caller
  * itself is the one that ends. Context: may sleep.
  */

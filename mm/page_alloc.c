@@ -153,8 +153,11 @@ static struct page *alloc_huge(unsigned order, u32 gfp)
 	unsigned node = this_cpu_read(node);
 	struct page *page = take_frames(order, gfp, watermarks.low, node, nr_nodes);
 
-	if (!page && nr_free_pages() >= watermarks.low + (1ul << order) && compact_memory(order))
-		page = take_frames(order, gfp, watermarks.low, node, nr_nodes);
+	if (!page && nr_free_pages() >= watermarks.low + (1ul << order)) {
+		if (compact_memory(order))
+			page = take_frames(order, gfp, watermarks.low, node, nr_nodes);
+		tlb_ubc_release(current); /* a user's thread keeps no page for its next time */
+	}
 	if (!page)
 		wake_kcompactd();
 	return page;

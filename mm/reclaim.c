@@ -335,6 +335,7 @@ bool try_to_free_pages(unsigned order)
 		count_vm_events(pgsteal_direct, sc.freed);
 	}
 	mutex_unlock(&direct_lock);
+	tlb_ubc_release(current); /* memory is short: no page is kept for the next time */
 	return room || sc.freed > 0; /* others may take it first: then the caller comes back */
 }
 

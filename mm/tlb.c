@@ -193,6 +193,17 @@ static bool drop_mm_request(struct cpu *cpu, const struct tlb_request *req)
 	return true;
 }
 
+static bool free_tables_request(struct cpu *cpu, const struct tlb_request *req)
+{
+	if (cpu->tlb.loaded_mm != req->mm)
+		return false;
+	if (cpu->tlb.lazy)
+		load_mm(cpu, &init_mm);
+	else
+		flush_local_user(&cpu->tlb);
+	return true;
+}
+
 /* Do what a request asks of this CPU. Context: interrupts off. */
 static void execute_request(struct cpu *cpu, const struct tlb_request *req)
 {
@@ -207,6 +218,9 @@ static void execute_request(struct cpu *cpu, const struct tlb_request *req)
 		break;
 	case TLB_FLUSH_KERNEL:
 		flushed = flush_kernel_request(req);
+		break;
+	case TLB_FREE_TABLES:
+		flushed = free_tables_request(cpu, req);
 		break;
 	case TLB_DROP_MM:
 		flushed = drop_mm_request(cpu, req);
@@ -260,7 +274,7 @@ static bool may_skip(struct cpu *cpu, enum tlb_request_kind kind, const struct m
 {
 	if (kind == TLB_FLUSH_KERNEL)
 		return owes_kernel_flush(cpu);
-	if (kind == TLB_DROP_MM || !load_acquire(&cpu->tlb.lazy))
+	if (kind == TLB_DROP_MM || kind == TLB_FREE_TABLES || !load_acquire(&cpu->tlb.lazy))
 		return false;
 	tlbsan_skipped(cpu, mm);
 	return true;
@@ -396,6 +410,19 @@ void flush_tlb_batched_pending(struct mm *mm)
 	if (mm->tlb_batched_flushed < pending)
 		mm->tlb_batched_flushed = pending;
 	spin_unlock(&mm->ptl);
+}
+
+void flush_tlb_freed_tables(struct mm *mm)
+{
+	struct tlb_request what = {
+		.kind = TLB_FREE_TABLES,
+		.reason = TLB_UNMAP,
+		.mm = mm,
+		.end = USER_END,
+		.new_gen = tlb_gen_inc(mm),
+	};
+
+	tlb_shootdown(what, load_acquire(&mm->cpumask));
 }
 
 void tlb_drop_mm(struct mm *mm)

@@ -91,5 +91,11 @@ void flush_tlb_cpus(cpumask_t cpus, enum tlb_reason reason);
 void flush_tlb_kernel_range(u64 start, u64 end);
 /* If a batch somewhere still owes this address space a flush, do it now (Linux 3ea277194dae). */
 void flush_tlb_batched_pending(struct mm *mm);
+/*
+ * Some of its page tables, out of reach already, are about to be freed. Not even a lazy CPU is
+ * skipped: it may walk them ahead of need, and set A bits in what they have become by then. It
+ * leaves the address space. (Linux: freed_tables in flush_tlb_func.)
+ */
+void flush_tlb_freed_tables(struct mm *mm);
 /* Make every lazy CPU leave this address space. Afterwards its page tables may be freed. */
 void tlb_drop_mm(struct mm *mm);

@@ -14,6 +14,7 @@ enum tlb_request_kind {
 	TLB_FLUSH_ALL_USER, /* everything but global entries, whatever is loaded: batches */
 	TLB_FLUSH_MM,       /* a range of one address space, by generation */
 	TLB_FLUSH_KERNEL,   /* a range of kernel addresses, global entries included */
+	TLB_FREE_TABLES,    /* the same as a full range; who is lazy there leaves: tables are to be freed */
 	TLB_DROP_MM,        /* leave this address space: its page tables are about to be freed */
 };
 

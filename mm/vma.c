@@ -1,10 +1,14 @@
 /* vma.c - the areas of an address space (see vma.h). */
 #include "mm/vma.h"
+#include "arch/paging.h"
 #include "kernel/file.h"
 #include "mm/object.h"
 #include "mm/slab.h"
 
 #define MMAP_BASE 0x0000100000000000ull
+
+#define MAX_MAP_COUNT 65530 /* areas of an address space, as Linux's vm.max_map_count */
+#define VMA_BYTES     256   /* what an area costs: itself and its anonymous object, in their slabs */
 
 /* Let the reverse map find vma, or no longer, from the pages of its two objects. */
 static void link_objects(struct vm_area *vma)
@@ -31,6 +35,21 @@ static void unlink_objects(struct vm_area *vma)
 	}
 }
 
+/* The list changes under the ptl too: mm_footprint walks it under that alone. */
+static void list_in(struct vm_area *vma, struct list_head *after)
+{
+	spin_guard(&vma->mm->ptl);
+	list_add(&vma->node, after);
+	vma->mm->nr_vmas++;
+}
+
+static void list_out(struct vm_area *vma)
+{
+	spin_guard(&vma->mm->ptl);
+	list_del(&vma->node);
+	vma->mm->nr_vmas--;
+}
+
 static void vma_link(struct vm_area *vma)
 {
 	struct vm_area *next;
@@ -38,13 +57,13 @@ static void vma_link(struct vm_area *vma)
 	list_for_each(next, &vma->mm->vmas, node)
 		if (next->start >= vma->end)
 			break;
-	list_add_tail(&vma->node, &next->node);
+	list_in(vma, next->node.prev);
 	link_objects(vma);
 }
 
 static struct vm_area *vma_alloc(struct mm *mm, u64 start, u64 end, u32 flags)
 {
-	struct vm_area *vma = kzalloc(sizeof(*vma));
+	struct vm_area *vma = mm->nr_vmas < MAX_MAP_COUNT ? kzalloc(sizeof(*vma)) : NULL;
 
 	ASSERT(start < end && IS_ALIGNED(start | end, PAGE_SIZE), "bad area %lx-%lx", start, end);
 	if (!vma)
@@ -78,6 +97,21 @@ struct vm_area *vma_create(struct mm *mm, u64 start, u64 end, u32 flags, struct 
 	vma->pgoff = pgoff;
 	vma_link(vma);
 	return vma;
+}
+
+u64 mm_footprint(struct mm *mm)
+{
+	const struct vm_object *last = NULL;
+	u64 pages = mm->rss_pages + pml4_nr_tables(mm->pml4) + 1;
+	struct vm_area *vma;
+
+	spin_guard(&mm->ptl);
+	list_for_each(vma, &mm->vmas, node)
+		if (vma->object && vma->object != last) { /* parts of one mapping are neighbours */
+			pages += object_footprint(vma->object);
+			last = vma->object;
+		}
+	return pages + DIV_ROUND_UP(mm->nr_vmas * VMA_BYTES, PAGE_SIZE);
 }
 
 /* An area like vma over part of its range, with references of its own; not linked. */
@@ -121,7 +155,7 @@ int vma_split(struct vm_area *vma, u64 addr)
 
 	if (!upper)
 		return -ENOMEM;
-	list_add(&upper->node, &vma->node);
+	list_in(upper, &vma->node);
 	link_objects(upper);
 	vma_set_end(vma, addr);
 	return 0;
@@ -143,7 +177,7 @@ int vma_split_around(struct mm *mm, u64 start, u64 end)
 
 void vma_free(struct vm_area *vma)
 {
-	list_del(&vma->node);
+	list_out(vma);
 	unlink_objects(vma);
 	object_put(vma->object);
 	object_put(vma->anon);
