@@ -31,6 +31,9 @@ struct scan_control {
 	bool foreign; /* kpageout: pages of foreign pagers and no others, and it waits for them */
 	u64 wanted;   /* shrink_all_memory's goal */
 	u64 rounds;
+	unsigned orphans; /* pages dropped because their pager is gone */
+	unsigned refused; /* and because it refused them; the last of these: */
+	u64 refused_file, refused_page;
 };
 
 enum page_fate { PAGE_KEEP, PAGE_ACTIVATE, PAGE_RECLAIM };
@@ -114,25 +117,26 @@ static bool begin_page_out(struct page *page)
 	return false;
 }
 
-/* The pager refused the page (err): it is tried again in later rounds, but not for ever. */
-static void page_out_failed(struct page *page, int err)
+/* The pager is there and did not take it: it is tried again in later rounds, but not for ever. */
+static void page_refused(struct page *page, struct scan_control *sc)
 {
 	if (++page->failed_pageouts < MAX_PAGEOUT_TRIES) {
 		page_set(page, PG_dirty);
 		return;
 	}
-	pr_err("reclaim: page %lu of file %lx is lost: its pager refused it %u times (error %d)\n",
-	       page->index, page->object->cookie, MAX_PAGEOUT_TRIES, -err);
+	sc->refused++;
+	sc->refused_file = page->object->cookie;
+	sc->refused_page = page->index;
 }
 
-/* false: the pager is gone, and nobody will ever take these bytes. */
-static bool page_out(struct page *page)
+/* Afterwards the page is clean, or dirty still; or clean because nobody will ever take its bytes. */
+static void page_out(struct page *page, struct scan_control *sc)
 {
 	struct vm_object *object = page->object;
 	int err;
 
 	if (!begin_page_out(page))
-		return true; /* somebody uses it: another time */
+		return; /* somebody uses it: another time */
 	tlbsan_check_copy(page, "page-out");
 	err = ipc_page_out(object->pager, object->cookie, page->index,
 			   phys_to_virt(page_to_phys(page)),
@@ -141,15 +145,27 @@ static bool page_out(struct page *page)
 		endpoint_give_up(object->pager, "did not take a page");
 		err = -EIO;
 	}
-	if (err == -EAGAIN)
-		page_out_failed(page, err);
-	else if (err && err != -EIO)
+	if (err == -EAGAIN) {
+		page_refused(page, sc);
+	} else if (err == -EIO) {
+		sc->orphans += !object->foreign; /* a foreign pager's end was said, or was its own */
+	} else if (err) {
 		page_set(page, PG_dirty);
-	else if (!err)
+	} else {
 		page->failed_pageouts = 0;
-	if (!err)
 		count_vm_event(pgpgout);
-	return err != -EIO;
+	}
+}
+
+/* One line for all of a reclaimer's rounds: a program must not be able to flood the console. */
+static void report_losses(const struct scan_control *sc)
+{
+	if (sc->orphans)
+		pr_warn("reclaim: %u dirty pages dropped: their pager is gone\n", sc->orphans);
+	if (sc->refused)
+		pr_err("reclaim: %u pages lost, page %lu of file %lx the last: the pager refused each "
+		       "%u times\n", sc->refused, sc->refused_page, sc->refused_file,
+		       MAX_PAGEOUT_TRIES);
 }
 
 /*
@@ -160,7 +176,6 @@ static bool page_out(struct page *page)
 static void pageout_list(struct list_head *dirty, struct list_head *keep, struct scan_control *sc)
 {
 	struct page *page;
-	unsigned lost = 0;
 
 	if (list_empty(dirty))
 		return;
@@ -172,7 +187,7 @@ static void pageout_list(struct list_head *dirty, struct list_head *keep, struct
 		struct vm_object *object = page->object; /* with the reference that shrink_page took */
 
 		if (page_test(page, PG_dirty))
-			lost += !page_out(page);
+			page_out(page, sc);
 		page_clear(page, PG_io);
 		if (!take_page(page, sc)) {
 			page_drop_past_end(page);
@@ -180,8 +195,6 @@ static void pageout_list(struct list_head *dirty, struct list_head *keep, struct
 		}
 		object_put(object); /* no page of it is locked by us if this was the last */
 	}
-	if (lost)
-		pr_warn("reclaim: %u dirty pages dropped: their pager is gone\n", lost);
 }
 
 /* One page, locked by us. Ends on one of the lists, or in the batch. */
@@ -261,23 +274,32 @@ static unsigned shrink_inactive_list(struct scan_control *sc)
 	return scanned;
 }
 
-/* Move pages from active to inactive, their A bits cleared: they get one more round to be used. */
-static unsigned shrink_active_list(void)
+/* Its A bits are cleared. false: kpageout does not judge other pages. Context: page locked by us. */
+static bool deactivate_page(struct page *page, const struct scan_control *sc)
 {
-	struct list_head pages = LIST_HEAD_INIT(pages);
-	unsigned scanned = lru_isolate(LRU_ACTIVE_FILE, SWAP_CLUSTER_MAX, &pages);
-	struct page *page;
 	bool pinned;
 
-	count_vm_events(pgrefill, scanned);
-	list_for_each(page, &pages, lru) {
+	if (sc->foreign && !(page->object && page->object->foreign))
+		return false;
+	(void)page_referenced(page, &pinned);
+	page_clear(page, PG_active);
+	return true;
+}
+
+/* Move pages from active to inactive, their A bits cleared: they get one more round to be used. */
+static unsigned shrink_active_list(const struct scan_control *sc)
+{
+	struct list_head pages = LIST_HEAD_INIT(pages);
+	unsigned scanned = lru_isolate(LRU_ACTIVE_FILE, SWAP_CLUSTER_MAX, &pages), deactivated = 0;
+	struct page *page;
+
+	list_for_each(page, &pages, lru)
 		if (trylock_page(page)) {
-			(void)page_referenced(page, &pinned);
+			deactivated += deactivate_page(page, sc);
 			unlock_page(page);
 		}
-		page_clear(page, PG_active);
-	}
-	count_vm_events(pgdeactivate, scanned);
+	count_vm_events(pgrefill, scanned);
+	count_vm_events(pgdeactivate, deactivated);
 	lru_putback(&pages);
 	return scanned;
 }
@@ -287,8 +309,8 @@ static unsigned shrink_lists(struct scan_control *sc)
 {
 	unsigned scanned = 0;
 
-	if (lru_nr(LRU_INACTIVE_FILE) <= lru_nr(LRU_ACTIVE_FILE))
-		scanned += shrink_active_list();
+	if (sc->foreign || lru_nr(LRU_INACTIVE_FILE) <= lru_nr(LRU_ACTIVE_FILE))
+		scanned += shrink_active_list(sc);
 	return scanned + shrink_inactive_list(sc);
 }
 
@@ -310,6 +332,7 @@ static void reclaim_until(bool (*enough)(const struct scan_control *), struct sc
 		barren = sc->taken == before ? barren + 1 : 0;
 	}
 	sc->freed += try_to_unmap_flush();
+	report_losses(sc);
 }
 
 /* ---- Direct reclaim ------------------------------------------------------------------------- */
