@@ -23,6 +23,7 @@
 #include "mm/object.h"
 #include "mm/page_alloc.h"
 #include "mm/oom.h"
+#include "mm/fail.h"
 #include "mm/foreign.h"
 #include "mm/reclaim.h"
 #include "mm/tlb.h"
@@ -198,6 +199,7 @@ void kernel_late_init(void)
 {
 	tlb_init();
 	tlb_batch_init();
+	fail_init();
 	migrate_init();
 	perturb_init();
 	trace_init();

@@ -7,6 +7,7 @@
 #include "kernel/trace.h"
 #include "mm/buddy.h"
 #include "mm/compact.h"
+#include "mm/fail.h"
 #include "mm/foreign.h"
 #include "mm/lru.h"
 #include "mm/node.h"
@@ -165,8 +166,11 @@ static struct page *alloc_huge(unsigned order, u32 gfp)
 
 struct page *alloc_pages(unsigned order, u32 gfp)
 {
-	struct page *page = gfp & GFP_HUGE ? alloc_huge(order, gfp) : NULL;
+	struct page *page;
 
+	if (unlikely(should_fail()))
+		return NULL;
+	page = gfp & GFP_HUGE ? alloc_huge(order, gfp) : NULL;
 	while (!page && !(gfp & GFP_HUGE)) {
 		page = take_frames(order, gfp, reserve_for(gfp), this_cpu_read(node), nr_nodes);
 		if (page || (gfp & GFP_NOWAIT) || !may_sleep() || thread_killed(current) ||

@@ -15,6 +15,8 @@
 
 /* Rounds without a single page in reach before a reclaimer gives up. */
 #define MAX_BARREN_ROUNDS 64
+/* After so many the inactive list may be full of pages that are not ours to take: age the others. */
+#define BARREN_BEFORE_AGING 16
 /* A pager that answers a page-out with an error gets it so often; then the page is lost. */
 #define MAX_PAGEOUT_TRIES 3
 
@@ -31,6 +33,7 @@ struct scan_control {
 	bool foreign; /* kpageout: pages of foreign pagers and no others, and it waits for them */
 	u64 wanted;   /* shrink_all_memory's goal */
 	u64 rounds;
+	unsigned barren; /* rounds in a row that took nothing */
 	unsigned orphans; /* pages dropped because their pager is gone */
 	unsigned refused; /* and because it refused them; the last of these: */
 	u64 refused_file, refused_page;
@@ -309,7 +312,8 @@ static unsigned shrink_lists(struct scan_control *sc)
 {
 	unsigned scanned = 0;
 
-	if (sc->foreign || lru_nr(LRU_INACTIVE_FILE) <= lru_nr(LRU_ACTIVE_FILE))
+	if (sc->foreign || sc->barren > BARREN_BEFORE_AGING ||
+	    lru_nr(LRU_INACTIVE_FILE) <= lru_nr(LRU_ACTIVE_FILE))
 		scanned += shrink_active_list(sc);
 	return scanned + shrink_inactive_list(sc);
 }
@@ -321,15 +325,15 @@ static unsigned shrink_lists(struct scan_control *sc)
 static void reclaim_until(bool (*enough)(const struct scan_control *), struct scan_control *sc)
 {
 	u64 whole = lru_nr(LRU_INACTIVE_FILE) + lru_nr(LRU_ACTIVE_FILE);
-	unsigned barren = 0, limit = MAX_BARREN_ROUNDS + (unsigned)(whole * 3 / SWAP_CLUSTER_MAX);
+	unsigned limit = MAX_BARREN_ROUNDS + (unsigned)(whole * 3 / SWAP_CLUSTER_MAX);
 
-	while (!enough(sc) && barren < limit) {
+	while (!enough(sc) && sc->barren < limit) {
 		u64 before = sc->taken;
 
 		sc->rounds++;
 		if (!shrink_lists(sc))
 			break;
-		barren = sc->taken == before ? barren + 1 : 0;
+		sc->barren = sc->taken == before ? sc->barren + 1 : 0;
 	}
 	sc->freed += try_to_unmap_flush();
 	report_losses(sc);

@@ -3,6 +3,7 @@
 #include "arch/layout.h"
 #include "kernel/lib.h"
 #include "kernel/lock.h"
+#include "mm/fail.h"
 #include "mm/page_alloc.h"
 
 #define MIN_SHIFT  5 /* 32 bytes */
@@ -88,6 +89,8 @@ void *kzalloc(size_t size)
 	struct page *fresh = NULL;
 	void *object;
 
+	if (unlikely(should_fail()))
+		return NULL;
 	for (;;) {
 		spin_lock(&class->lock);
 		if (fresh)

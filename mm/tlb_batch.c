@@ -3,6 +3,7 @@
 #include "kernel/cmdline.h"
 #include "kernel/lib.h"
 #include "kernel/trace.h"
+#include "mm/fail.h"
 #include "mm/page_alloc.h"
 #include "mm/tlb.h"
 
@@ -15,7 +16,6 @@ static const struct tlb_policy policies[] = {
 
 const struct tlb_policy *tlb_policy = &policies[2];
 
-static bool fail_allocation; /* fail=tlb_ubc: every batch page allocation fails */
 static u64 nr_limbo;
 
 int tlb_policy_set(const char *name)
@@ -37,11 +37,6 @@ void tlb_batch_init(void)
 	if (cmdline_get("tlb", value, sizeof(value)) > 0 && tlb_policy_set(value))
 		pr_warn("tlb=%s is unknown: page, batch32, pfn and full are; using %s\n", value,
 			tlb_policy->name);
-	if (cmdline_get("fail", value, sizeof(value)) > 0) {
-		fail_allocation = !strcmp(value, "tlb_ubc");
-		if (!fail_allocation)
-			pr_warn("fail=%s is unknown: tlb_ubc is\n", value);
-	}
 }
 
 static struct tlbflush_unmap_batch *get_batch(void)
@@ -51,7 +46,7 @@ static struct tlbflush_unmap_batch *get_batch(void)
 
 	if (self->tlb_ubc)
 		return self->tlb_ubc;
-	page = fail_allocation ? NULL : alloc_pages(0, GFP_NOWAIT | GFP_ZERO);
+	page = fail_tlb_ubc ? NULL : alloc_pages(0, GFP_NOWAIT | GFP_ZERO);
 	if (page) {
 		count_vm_event(batch_allocated);
 		self->tlb_ubc = phys_to_virt(page_to_phys(page));

@@ -51,7 +51,7 @@ extern const struct tlb_policy *tlb_policy;
 
 /* Select by name, at boot (tlb=) or while everything runs. -EINVAL for an unknown name. */
 int tlb_policy_set(const char *name);
-/* Read tlb= and fail= from the command line. Boot only. */
+/* Read tlb= from the command line. Boot only. */
 void tlb_batch_init(void);
 
 /*

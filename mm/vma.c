@@ -99,19 +99,21 @@ struct vm_area *vma_create(struct mm *mm, u64 start, u64 end, u32 flags, struct 
 	return vma;
 }
 
+/* What an object has in the cache may be mapped, and counted as such, or not: the larger of the two. */
 u64 mm_footprint(struct mm *mm)
 {
 	const struct vm_object *last = NULL;
-	u64 pages = mm->rss_pages + pml4_nr_tables(mm->pml4) + 1;
+	u64 cached = 0;
 	struct vm_area *vma;
 
 	spin_guard(&mm->ptl);
 	list_for_each(vma, &mm->vmas, node)
 		if (vma->object && vma->object != last) { /* parts of one mapping are neighbours */
-			pages += object_footprint(vma->object);
+			cached += object_footprint(vma->object);
 			last = vma->object;
 		}
-	return pages + DIV_ROUND_UP(mm->nr_vmas * VMA_BYTES, PAGE_SIZE);
+	return MAX(mm->rss_pages, cached) + pml4_nr_tables(mm->pml4) + 1 +
+	       DIV_ROUND_UP(mm->nr_vmas * VMA_BYTES, PAGE_SIZE);
 }
 
 /* An area like vma over part of its range, with references of its own; not linked. */

@@ -28,13 +28,14 @@ USER_SRC_fragment := user/workloads/fragment.c
 USER_SRC_pingpong := user/workloads/pingpong.c
 USER_SRC_badptr := user/workloads/badptr.c
 USER_SRC_pager := user/workloads/pager.c
+USER_SRC_hostile := user/workloads/hostile.c
 USER_SRC_tlbprobe := user/workloads/tlbprobe.c
 USER_SRC_purge-latency := user/workloads/purge-latency.c
 USER_SRC_vmalloc-test := user/workloads/vmalloc-test.c
 USER_SRC_cyclic := user/workloads/cyclic.c
 
 USER_WORKLOADS := lru-read lru-write churn movers fragment pingpong hog spin badptr cyclic
-USER_PROGRAMS := fs monitor tlbprobe pager purge-latency vmalloc-test $(USER_WORKLOADS)
+USER_PROGRAMS := fs monitor tlbprobe pager hostile purge-latency vmalloc-test $(USER_WORKLOADS)
 
 build/user/obj/%.o: user/%.c user/user.mk
 	@mkdir -p $(@D)

@@ -1,4 +1,4 @@
-// sources: mm/tlb_batch.c kernel/cmdline.c kernel/lib.c kernel/printf.c tests/host/shim.c tests/host/shim_cpu.c
+// sources: mm/tlb_batch.c mm/fail.c kernel/cmdline.c kernel/lib.c kernel/printf.c tests/host/shim.c tests/host/shim_cpu.c
 /* The flush batch: when it flushes, what is free by then, and what happens without a batch page. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include "kernel/cmdline.h"
 #include "kernel/errno.h"
 #include "kernel/thread.h"
+#include "mm/fail.h"
 #include "mm/page_alloc.h"
 #include "mm/tlb.h"
 #include "mm/tlb_batch.h"
@@ -58,6 +59,7 @@ void flush_tlb_cpus(cpumask_t cpus_in_mask, enum tlb_reason reason)
 }
 
 static bool needs_flush;
+bool scheduler_running;
 
 void free_pages(struct page *page, unsigned order)
 {
@@ -81,6 +83,7 @@ static void begin(const char *cmdline)
 	needs_flush = true;
 	cmdline_set(cmdline);
 	tlb_batch_init();
+	fail_init();
 }
 
 static int start(void **state)
