@@ -84,7 +84,7 @@ static int add_user_strings(struct exec_args *args, u64 vector, bool env)
 static int map_fixed(struct mm *mm, u64 start, u64 end, u32 flags, struct vm_object *object,
 		     u64 pgoff, struct file *file)
 {
-	s64 at = start < end ? mm_map(mm, start, end - start, flags, object, pgoff, file, true) : 0;
+	s64 at = start < end ? mm_map(mm, start, end - start, flags, object, pgoff, file, MAP_REPLACE) : 0;
 
 	return at < 0 ? (int)at : 0;
 }
