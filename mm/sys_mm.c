@@ -161,6 +161,9 @@ s64 sys_object_create(u64 endpoint, u64 cookie, u64 size)
 
 	if (err)
 		return err;
+	/* The kernel will call it with its own badge: only the receiver may ask for that. */
+	if (!(pager.rights & CAP_RECEIVE))
+		return -EPERM;
 	if ((s64)size < 0)
 		return -EINVAL;
 	object = object_create(OBJECT_PAGED, pager.ptr, cookie, size);

@@ -32,7 +32,7 @@ typedef int32_t abi_s32;
 #define SYS_ipc_recv        0x1004 /* (handle, struct ipc_msg *) -> 0; waits for a call */
 #define SYS_ipc_reply       0x1005 /* (struct ipc_msg *) -> 0; answers msg->reply_to */
 #define SYS_ipc_reply_recv  0x1006 /* (handle, struct ipc_msg *) -> 0; both in one step */
-#define SYS_object_create   0x1010 /* (pager endpoint, cookie, bytes) -> object handle */
+#define SYS_object_create   0x1010 /* (endpoint to receive on, cookie, bytes) -> object handle */
 #define SYS_object_map      0x1011 /* (object handle, bytes, prot, offset) -> address (shared) */
 #define SYS_object_resize   0x1012 /* (object handle, bytes) -> 0; pages past the end are dropped */
 #define SYS_object_size     0x1013 /* (object handle) -> bytes */
@@ -111,15 +111,21 @@ enum vmtest_kind {
 	NR_VMTESTS
 };
 
-#define VMTEST_BUCKETS 32
+#define VMTEST_BUCKETS     32
+#define VMTEST_MAX_THREADS 256
+#define VMTEST_MAX_PAGES   (1u << 24)
+#define VMTEST_MAX_ROUNDS  (1u << 24)
+#define VMTEST_MAX_SAMPLES 31999 /* p99.9 needs the largest 32 of them */
+#define VMTEST_MAX_PURGES  1000000
 
+/* Larger numbers, and none where one is needed: -EINVAL. */
 struct vmtest {
 	abi_u32 kind, threads;   /* enum vmtest_kind; how many work, one a CPU as far as there are */
 	abi_u64 lazy_max_pages;  /* 0: as it is */
 	abi_u64 rounds;          /* latency: at least so many samples; else operations per thread */
 	abi_u64 min_purges;      /* latency: and so many purges */
 	char policy[16];         /* empty: as it is */
-	/* Results. */
+	/* Results: written, never read. */
 	abi_u64 samples, sum_ns, p999_ns, max_ns;
 	abi_u64 histogram[VMTEST_BUCKETS]; /* samples of [2^i, 2^(i+1)) ns */
 	abi_u64 operations, elapsed_ns, failed;

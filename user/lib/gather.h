@@ -33,9 +33,9 @@ static inline int gather_ipc_reply_recv(int endpoint, struct ipc_msg *msg)
 	return (int)syscall(SYS_ipc_reply_recv, endpoint, msg);
 }
 
-static inline int gather_object_create(int pager, uint64_t cookie, uint64_t bytes)
+static inline int gather_object_create(int endpoint, uint64_t cookie, uint64_t bytes)
 {
-	return (int)syscall(SYS_object_create, pager, cookie, bytes);
+	return (int)syscall(SYS_object_create, endpoint, cookie, bytes);
 }
 
 /* Returns (void *)-1, which is MAP_FAILED, on error. */
