@@ -7,6 +7,7 @@
 #include "kernel/elf.h"
 #include "kernel/file.h"
 #include "kernel/lib.h"
+#include "kernel/signal.h"
 #include "kernel/syscall.h"
 #include "kernel/task.h"
 #include "mm/mm.h"
@@ -18,7 +19,6 @@
 #define STACK_SIZE (1 * MIB) /* below it nothing is mapped: overflow faults */
 #define MAX_ARGS   256
 #define PATH_LIMIT 256
-#define SIGKILL    9
 
 /* ---- Strings --------------------------------------------------------------------------------- */
 
@@ -211,25 +211,6 @@ static int read_program(struct vm_object *object, const char *name, struct elf_i
 	return err;
 }
 
-static void use_mm(struct task *task, struct mm *mm)
-{
-	struct mm *old = task->mm;
-
-	task->mm = mm;
-	mm_switch_current(mm);
-	mm_put(old);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *base = path;
-
-	for (; *path; path++)
-		if (*path == '/' && path[1])
-			base = path + 1;
-	return base;
-}
-
 int exec_object(struct vm_object *object, struct file *file, const char *name,
 		const struct exec_args *args, struct trap_frame *tf)
 {
@@ -239,8 +220,6 @@ int exec_object(struct vm_object *object, struct file *file, const char *name,
 	u64 rsp;
 	int err;
 
-	if (task->nr_threads > 1)
-		return -EBUSY;
 	err = read_program(object, name, &info);
 	if (err)
 		return err;
@@ -248,13 +227,14 @@ int exec_object(struct vm_object *object, struct file *file, const char *name,
 	if (!mm)
 		return -ENOMEM;
 	err = map_program(mm, &info, object, file);
+	if (!err)
+		err = task_end_other_threads();
 	if (err) {
 		mm_put(mm);
 		return err;
 	}
-	use_mm(task, mm);
-	strlcpy(task->name, base_name(name), sizeof(task->name));
-	strlcpy(current->name, task->name, sizeof(current->name));
+	task_replace_mm(mm);
+	task_set_name(name);
 	err = clear_tails(&info);
 	if (!err)
 		err = build_stack(&info, args, &rsp);

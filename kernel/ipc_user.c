@@ -56,14 +56,14 @@ s64 sys_ipc_recv(u64 handle, u64 user_msg)
 
 /* ---- Replying -------------------------------------------------------------------------------- */
 
-/* A reference to what the message passes on, never with the right to receive. */
+/* A reference to what the message passes on, without the rights that stay with the sender. */
 static int pass_handle(const struct ipc_msg *msg, struct cap *cap)
 {
 	int err = 0;
 
 	if (msg->handle != IPC_NO_HANDLE)
 		err = handle_lookup(current->task, (u32)msg->handle, CAP_NONE, cap);
-	cap->rights &= ~CAP_RECEIVE;
+	cap->rights = 0;
 	return err;
 }
 

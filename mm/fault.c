@@ -7,6 +7,7 @@
 #include "arch/paging.h"
 #include "arch/trap.h"
 #include "kernel/lib.h"
+#include "kernel/signal.h"
 #include "kernel/task.h"
 #include "kernel/trace.h"
 #include "mm/huge.h"
@@ -337,10 +338,6 @@ int mm_futex_key(struct mm *mm, u64 addr, struct futex_key *key)
 }
 
 /* ---- From the trap --------------------------------------------------------------------------- */
-
-#define SIGBUS  7
-#define SIGKILL 9
-#define SIGSEGV 11
 
 static void report_user_fault(struct trap_frame *tf, u64 addr, int err)
 {

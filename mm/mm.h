@@ -87,6 +87,8 @@ void init_mm_setup(void);
 
 /* An empty address space with one user; NULL when memory is short. */
 struct mm *mm_create(bool pinned);
+/* One more user. Context: the caller is one. */
+struct mm *mm_get(struct mm *mm);
 /* The last user unmaps all, frees the tables. May sleep; not this CPU's current. NULL: nothing. */
 void mm_put(struct mm *mm);
 /* fork: copy parent's VMAs; private pages are shared copy-on-write. 0 or -ENOMEM. May sleep. */

@@ -2,11 +2,12 @@
 #include "mm/oom.h"
 #include "drivers/clock.h"
 #include "kernel/mutex.h"
+#include "kernel/signal.h"
 #include "kernel/task.h"
 #include "mm/mm.h"
 #include "mm/page_alloc.h"
 
-#define SIGKILL 9
+#define MAX_DYING_NS (3 * NSEC_PER_SEC) /* a victim that is still there then is hoped for no more */
 
 static const struct lock_class oom_class = {"out of memory", RANK_OOM, false};
 static struct mutex oom_lock; /* one decision at a time: the next one sees the last one's victim */
@@ -14,7 +15,7 @@ static struct mutex oom_lock; /* one decision at a time: the next one sees the l
 struct victim {
 	u32 pid;
 	u64 rss;
-	bool dying; /* one was chosen before and is not gone yet */
+	bool dying; /* one was chosen not long ago and is not gone yet */
 };
 
 void oom_init(void)
@@ -25,13 +26,13 @@ void oom_init(void)
 static bool consider(struct task *task, void *arg)
 {
 	struct victim *best = arg;
-	u64 rss = task->mm ? READ_ONCE(task->mm->rss_pages) : 0;
+	u64 rss = task_rss_pages(task);
 
 	if (task->server || task->protected || task->zombie)
 		return true;
-	if (task->killed)
-		best->dying = true;
-	else if (rss > best->rss) {
+	if (task->ending) {
+		best->dying |= clock_ns() - task->ending_since_ns < MAX_DYING_NS;
+	} else if (rss > best->rss) {
 		best->rss = rss;
 		best->pid = task->pid;
 	}

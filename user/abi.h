@@ -32,6 +32,7 @@ typedef int32_t abi_s32;
 #define SYS_ipc_recv        0x1004 /* (handle, struct ipc_msg *) -> 0; waits for a call */
 #define SYS_ipc_reply       0x1005 /* (struct ipc_msg *) -> 0; answers msg->reply_to */
 #define SYS_ipc_reply_recv  0x1006 /* (handle, struct ipc_msg *) -> 0; both in one step */
+#define SYS_handle_inherit  0x1007 /* (control handle, 0 or 1) -> 0; 1: children get it, too */
 #define SYS_object_create   0x1010 /* (endpoint to receive on, cookie, bytes) -> object handle */
 #define SYS_object_map      0x1011 /* (object handle, bytes, prot, offset) -> address (shared) */
 #define SYS_object_resize   0x1012 /* (object handle, bytes) -> 0; pages past the end are dropped */
@@ -39,10 +40,10 @@ typedef int32_t abi_s32;
 #define SYS_move_range      0x1014 /* (address, bytes, node or MOVE_ANY_NODE, struct move_result *) -> 0 */
 #define SYS_page_node       0x1015 /* (address, u8 *, pages) -> 0; each page's node or NODE_ABSENT */
 #define SYS_info            0x1020 /* (enum info_kind, buffer, bytes) -> bytes written */
-#define SYS_control         0x1021 /* (enum control_op, argument, bytes) -> 0; privileged tasks */
+#define SYS_control         0x1021 /* (enum control_op, argument, bytes) -> 0; needs control, else -EPERM */
 
 #define SYS_tlbprobe        0x1030 /* (experiment, address of a page to use) -> enum probe_answer */
-#define SYS_vmtest          0x1031 /* (struct vmtest *) -> 0; privileged tasks */
+#define SYS_vmtest          0x1031 /* (struct vmtest *) -> 0; needs control, else -EPERM */
 
 #define NR_NODES 4 /* memory nodes at most; struct info_system says how many there are */
 
@@ -181,6 +182,7 @@ enum fs_kind {
 /* Handles a boot task starts with. */
 #define BOOT_HANDLE_SERVICE 0 /* file server: the endpoint it receives on */
 #define BOOT_HANDLE_ARCHIVE 1 /* file server: memory object holding the boot archive (ustar) */
+#define BOOT_HANDLE_CONTROL 0 /* monitor: control of the machine */
 
 /* ---- Information -------------------------------------------------------------------------- */
 

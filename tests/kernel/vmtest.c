@@ -347,7 +347,7 @@ s64 sys_vmtest(u64 buf)
 	static bool running;
 	s64 err;
 
-	if (!current->task->privileged)
+	if (!handle_has_control(current->task))
 		return -EPERM;
 	if (xchg(&running, true))
 		return -EBUSY;

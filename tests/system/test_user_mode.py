@@ -14,7 +14,29 @@ def test_a_vmtest_reads_no_results_is_bounded_and_ends_with_its_caller(run):
     all_right(run("run vmtest-args"), "vmtest-args")
 
 
-def test_only_a_receiver_makes_objects(run):
-    vm = run("run rights")
+def test_what_a_program_without_the_handle_may_not_do(run):
+    """Objects need the receiving end; policies, power and others' lives need control."""
+    vm = run("run rights; tlb")
     assert not vm.lines("^not as on Linux"), vm.console
-    assert [r["failed"] for r in vm.results(workload="rights")] == [0, 0]
+    assert [r["failed"] for r in vm.results(workload="rights")] == [0, 0, 0]
+    assert vm.lines(r"^\* pfn "), "the policy is the default one"
+
+
+def test_processes_threads_and_signals(run):
+    all_right(run("run procs"), "procs")
+
+
+def test_processes_threads_and_signals_with_cpus_in_parallel(run):
+    all_right(run("run procs", accel="multi"), "procs")
+
+
+def test_clocks_timeouts_and_cpu_time(run):
+    all_right(run("run clocks"), "clocks")
+
+
+def test_spinning_processes_are_spread_evenly(run):
+    """Four for each CPU: all CPUs have four, or a move was under way."""
+    vm = run("run spread")
+    spread = vm.result(workload="spread")
+    assert spread["processes"] == 4 * spread["cpus"] == 32
+    assert 3 <= spread["least_on_a_cpu"] and spread["most_on_a_cpu"] <= 5

@@ -93,6 +93,7 @@ int main(void)
 {
 	check_results_are_written();
 	check_bounds();
+	gather_handle_inherit(BOOT_HANDLE_CONTROL, true); /* the children, too */
 	check_kill(VMTEST_LATENCY);
 	check_kill(VMTEST_random_size_alloc);
 	return check_done(PROGRAM);
