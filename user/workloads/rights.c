@@ -110,9 +110,11 @@ static void check_family(void)
 	fflush(stdout);
 	child = fork();
 	if (child == 0) {
-		*grandchild = fork();
-		if (*grandchild == 0)
+		pid_t pid = fork();
+
+		if (pid == 0)
 			pause_for_ever();
+		*grandchild = pid;
 		wait(NULL);
 		_exit(11);
 	}
