@@ -132,16 +132,19 @@ static bool add_task(struct task *task, void *arg)
 	return true;
 }
 
-#define TASKS_ORDER 2
+#define SPARE_TASKS 16 /* may come between the count and the look */
 
 static s64 info_tasks(u64 buf, u64 size)
 {
-	struct task_list list = {.entries = vzalloc(PAGE_SIZE << TASKS_ORDER)};
+	u64 max = MIN(size / sizeof(struct info_task), task_count() + SPARE_TASKS);
+	struct task_list list = {.max = (u32)max};
 	s64 bytes;
 
+	if (!max)
+		return 0;
+	list.entries = vzalloc(max * sizeof(struct info_task));
 	if (!list.entries)
 		return -ENOMEM;
-	list.max = (u32)(MIN(size, PAGE_SIZE << TASKS_ORDER) / sizeof(struct info_task));
 	for_each_task(add_task, &list);
 	bytes = answer(buf, size, list.entries, list.nr * sizeof(struct info_task));
 	vfree(list.entries);

@@ -189,7 +189,7 @@ enum fs_kind {
 enum info_kind {
 	INFO_SYSTEM = 1, /* struct info_system */
 	INFO_CPUS = 2,   /* struct info_cpu, one per online CPU */
-	INFO_TASKS = 3,  /* struct info_task, one per task */
+	INFO_TASKS = 3,  /* struct info_task, one per task, as many as fit */
 	INFO_VMSTAT = 4, /* struct info_vmstat */
 	INFO_TRACE = 5,  /* struct trace_record, what the rings hold, in no order */
 };

@@ -40,3 +40,10 @@ def test_spinning_processes_are_spread_evenly(run):
     spread = vm.result(workload="spread")
     assert spread["processes"] == 4 * spread["cpus"] == 32
     assert 3 <= spread["least_on_a_cpu"] and spread["most_on_a_cpu"] <= 5
+
+
+def test_ps_shows_every_task(run):
+    vm = run("run spread --idle -n 400 --ms 4000 &; sleep 4; ps; wait", mem=256)
+    rows = [line.split() for line in vm.lines(r"^ *\d+ +\d+ +\d+ +\d+ [RSZ] ")]
+    assert len([row for row in rows if row[-1] == "spread"]) == 401
+    assert len({row[0] for row in rows}) == len(rows), "each once"

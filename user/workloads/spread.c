@@ -2,7 +2,7 @@
  * spread.c - many processes that only spin: each gets about the same share of the CPUs. How many
  * there are on each CPU, where the kernel tells (Gather), is printed too.
  */
-#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,17 @@
 #include "user/lib/cpus.h"
 #include "user/lib/gather.h"
 
-#define PROGRAM "spread"
-#define MAX     128
+#define PROGRAM  "spread"
+#define MAX      1000
+#define MAX_CPUS 64
 
 static const char usage[] =
-	"usage: spread [-n N] [--ms N]    N processes (4 for each CPU) that spin for N ms (500)\n";
+	"usage: spread [-n N] [--ms N] [--idle]\n"
+	"  N processes (4 for each CPU) that spin, or only sleep, for N ms (500)\n";
 
 static volatile int *stop;
-static struct info_task tasks[4 * MAX];
+static bool idle;
+static struct info_task tasks[2 * MAX];
 
 static double cpu_ms(void)
 {
@@ -35,7 +38,10 @@ static double cpu_ms(void)
 static void spin(double *result)
 {
 	while (!*stop)
-		__builtin_ia32_pause();
+		if (idle)
+			usleep(100000);
+		else
+			__builtin_ia32_pause();
 	*result = cpu_ms();
 	_exit(0);
 }
@@ -43,13 +49,13 @@ static void spin(double *result)
 /* The largest and the smallest number of our children on a CPU; false where nobody tells. */
 static int count_on_cpus(unsigned int cpus, unsigned int *least, unsigned int *most)
 {
-	unsigned int on[MAX] = {0}, i;
+	unsigned int on[MAX_CPUS] = {0}, i;
 	long bytes = gather_info(INFO_TASKS, tasks, sizeof(tasks));
 
 	if (bytes < 0)
 		return 0;
 	for (i = 0; i < (unsigned long)bytes / sizeof(tasks[0]); i++)
-		if (tasks[i].ppid == (unsigned int)getpid() && tasks[i].cpu < MAX)
+		if (tasks[i].ppid == (unsigned int)getpid() && tasks[i].cpu < MAX_CPUS)
 			on[tasks[i].cpu]++;
 	*least = MAX;
 	*most = 0;
@@ -66,12 +72,13 @@ int main(int argc, char **argv)
 	const struct args_option options[] = {
 		{.name = "-n", .number = &n, .min = 1, .max = MAX},
 		{.name = "--ms", .number = &ms, .min = 1, .max = 100000},
+		{.name = "--idle", .flag = &idle},
 		{0},
 	};
 	double *used, low = 1e9, high = 0;
 
 	args_take_all(PROGRAM, usage, options, argc, argv);
-	stop = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	stop = mmap(NULL, 4096 + MAX * sizeof(*used), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	used = (double *)((char *)stop + 4096);
 	fflush(stdout);
 	for (i = 0; i < n; i++)
