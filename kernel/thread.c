@@ -6,6 +6,7 @@
 #include "kernel/lib.h"
 #include "kernel/task.h"
 #include "mm/mm.h"
+#include "mm/page_alloc.h"
 #include "mm/slab.h"
 #include "mm/tlb_batch.h"
 #include "mm/vmalloc.h"
@@ -68,6 +69,8 @@ void thread_free(struct thread *t)
 	if (t->stack_base)
 		kernel_stack_free(t->stack_base);
 	fpu_free(t->fpu);
+	if (t->ipc_page)
+		kpage_free(t->ipc_page, 0);
 	kfree(t);
 }
 

@@ -63,6 +63,7 @@ struct thread {
 	const struct lock_class *mutexes[MAX_HELD_MUTEXES];
 	u32 nr_mutexes;
 	struct tlbflush_unmap_batch *tlb_ubc; /* allocated when first needed */
+	void *ipc_page; /* where messages are staged; allocated when first needed (ipc_user.c) */
 	u64 clear_child_tid, set_child_tid; /* user addresses: written at the end, at the start */
 
 	u32 killed; /* set once by anyone */

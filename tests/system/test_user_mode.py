@@ -47,3 +47,10 @@ def test_ps_shows_every_task(run):
     rows = [line.split() for line in vm.lines(r"^ *\d+ +\d+ +\d+ +\d+ [RSZ] ")]
     assert len([row for row in rows if row[-1] == "spread"]) == 401
     assert len({row[0] for row in rows}) == len(rows), "each once"
+
+
+def test_a_killed_process_is_gone_soon(run):
+    """It waits for a server whose memory never comes, or writes, walks, moves and forks for ever."""
+    vm = run("run killable", mem=256)
+    assert len(vm.results(exp="killable")) == 9
+    all_right(vm, "killable")
