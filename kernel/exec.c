@@ -2,6 +2,7 @@
 #include "kernel/exec.h"
 #include "arch/cpu.h"
 #include "arch/fpu.h"
+#include "arch/switch.h"
 #include "arch/trap.h"
 #include "arch/uaccess.h"
 #include "kernel/elf.h"
@@ -186,9 +187,8 @@ static void enter_program(struct trap_frame *tf, u64 entry, u64 rsp)
 	tf->cs = USER_CS;
 	tf->ss = USER_DS;
 	tf->rflags = RFLAGS_IF | RFLAGS_RESERVED1;
-	self->fs_base = self->gs_base = 0;
+	arch_reset_segments(self);
 	self->clear_child_tid = 0;
-	wrmsr(MSR_FS_BASE, 0);
 	fpu_reset_current();
 }
 

@@ -1,5 +1,6 @@
 /* fork.c - new tasks and threads from old ones: clone, fork and vfork. */
 #include "arch/fpu.h"
+#include "arch/switch.h"
 #include "arch/trap.h"
 #include "arch/uaccess.h"
 #include "kernel/syscall.h"
@@ -34,7 +35,12 @@ static struct thread *add_copy(struct task *task, struct mm *mm, const struct tr
 	if (!t)
 		return NULL;
 	fpu_copy_current(t->fpu);
-	t->fs_base = args->flags & CLONE_SETTLS ? args->tls : current->fs_base;
+	arch_read_selectors(&t->selectors);
+	t->fs_base = current->fs_base;
+	if (args->flags & CLONE_SETTLS) {
+		t->fs_base = args->tls;
+		t->selectors.fs = 0;
+	}
 	t->gs_base = current->gs_base;
 	t->affinity = current->affinity;
 	if (args->flags & CLONE_CHILD_CLEARTID)

@@ -298,6 +298,8 @@ static void switch_to(struct cpu *cpu, struct thread *prev, struct thread *next)
 	account_time(cpu, prev, next);
 	switch_mm_irqoff(next->mm);
 	fpu_switch(cpu, prev, next);
+	if (prev->task)
+		arch_read_selectors(&prev->selectors);
 	arch_load_segments(next);
 	arch_set_kernel_stack(next->stack_base + KERNEL_STACK_SIZE);
 	cpu->curr = next;

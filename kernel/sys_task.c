@@ -1,6 +1,7 @@
 /* sys_task.c - the system calls on tasks, threads and time. */
 #include "arch/cpu.h"
 #include "arch/layout.h"
+#include "arch/switch.h"
 #include "arch/trap.h"
 #include "arch/uaccess.h"
 #include "drivers/clock.h"
@@ -59,8 +60,7 @@ s64 sys_arch_prctl(u64 op, u64 addr)
 		return -EINVAL;
 	if (addr >= USER_END)
 		return -EPERM;
-	current->fs_base = addr;
-	wrmsr(MSR_FS_BASE, addr);
+	arch_set_fs_base(current, addr);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "arch/switch.h"
 #include "kernel/cpu.h" /* `current` */
 
 struct mm;
@@ -57,7 +58,8 @@ struct thread {
 
 	/* Own thread only. */
 	u32 flags;
-	u64 fs_base, gs_base;
+	u64 fs_base, gs_base; /* canonical and the user's: checked where they come in */
+	struct selectors selectors; /* while it does not run */
 	void *fpu;   /* XSAVE area; NULL for kernel threads */
 	u32 fpu_cpu; /* whose registers were loaded from it last */
 	const struct lock_class *mutexes[MAX_HELD_MUTEXES];

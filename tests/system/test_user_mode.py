@@ -54,3 +54,7 @@ def test_a_killed_process_is_gone_soon(run):
     vm = run("run killable", mem=256)
     assert len(vm.results(exp="killable")) == 9
     all_right(vm, "killable")
+
+
+def test_what_user_mode_loads_into_the_cpu(run):
+    all_right(run("run cpustate"), "cpustate")
