@@ -3,11 +3,13 @@
  * compiler's output into a NASM %define. So assembly never repeats a number that C defines.
  */
 #include "arch/cpu.h"
+#include "arch/features.h"
 #include "arch/gdt.h"
 #include "arch/layout.h"
 #include "arch/trap.h"
 #include "arch/vectors.h"
 #include "boot/trampoline.h"
+#include "drivers/exit.h"
 #include "kernel/cpu.h"
 
 #define DEFINE(name, value) __asm__ volatile(".ascii \"->" #name " %c0\"" ::"i"(value))
@@ -32,6 +34,13 @@ void asm_offsets(void)
 	DEFINE(CR0_KERNEL, CR0_KERNEL);
 	DEFINE(MSR_EFER, MSR_EFER);
 	DEFINE(MSR_GS_BASE, MSR_GS_BASE);
+
+	DEFINE(REQUIRED_LEAF, offsetof(struct required_feature, leaf));
+	DEFINE(REQUIRED_BIT, offsetof(struct required_feature, bit));
+	DEFINE(REQUIRED_NAME, offsetof(struct required_feature, name));
+	DEFINE(REQUIRED_SIZE, sizeof(struct required_feature));
+	DEFINE(DEBUG_EXIT_PORT, DEBUG_EXIT_PORT);
+	DEFINE(EXIT_PANIC, EXIT_PANIC);
 
 	DEFINE(AP_BOOT_EFER, offsetof(struct ap_boot, efer));
 	DEFINE(AP_BOOT_CR3, offsetof(struct ap_boot, cr3));

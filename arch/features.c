@@ -6,6 +6,14 @@
 
 #define XCR0_X87_SSE_AVX 7UL /* the components a context switch saves; never more than these */
 
+/* The x86-64 baseline as far as the kernel or programs use it, and what the kernel adds. */
+const struct required_feature cpu_required[] = {
+	{1, 0, "fpu"},    {1, 4, "tsc"},   {1, 5, "msr"},   {1, 6, "pae"},   {1, 9, "apic"},
+	{1, 13, "pge"},   {1, 15, "cmov"}, {1, 24, "fxsr"}, {1, 25, "sse"},  {1, 26, "sse2"},
+	{0x80000001, 11, "syscall"},       {0x80000001, 20, "nx"},
+	{0x80000001, 29, "64-bit-mode"},   {0},
+};
+
 enum cpuid_reg { EAX, EBX, ECX, EDX };
 
 static const struct {
@@ -15,8 +23,6 @@ static const struct {
 	u8 bit;
 	u64 cr4; /* what switches it on */
 } features[NR_CPU_FEATURES] = {
-	[CPU_PGE] = {"pge", 1, EDX, 13, CR4_PGE},
-	[CPU_NX] = {"nx", 0x80000001, EDX, 20, 0},
 	[CPU_SMEP] = {"smep", 7, EBX, 7, CR4_SMEP},
 	[CPU_SMAP] = {"smap", 7, EBX, 20, CR4_SMAP},
 	[CPU_UMIP] = {"umip", 7, ECX, 2, CR4_UMIP},
@@ -65,10 +71,19 @@ void cpu_features_detect(void)
 	pr_info("cpu:%s\n", text);
 }
 
+/* The boot CPU has been checked by boot.asm; the others are here. */
+static void require_all(void)
+{
+	for (const struct required_feature *f = cpu_required; f->leaf; f++)
+		if (!has_leaf(f->leaf) || !(cpuid(f->leaf, 0).edx & BIT(f->bit)))
+			panic("the CPU with APIC id %u lacks %s", cpuid_apic_id(), f->name);
+}
+
 void cpu_features_enable(void)
 {
-	u64 cr4 = read_cr4() | CR4_OSFXSR | CR4_OSXMMEXCPT;
+	u64 cr4 = read_cr4() | CR4_OSFXSR | CR4_OSXMMEXCPT | CR4_PGE;
 
+	require_all();
 	/* Threads move between CPUs: what one has and the kernel uses, all must have. */
 	if (cpu_features & ~detect())
 		panic("CPU with APIC id %u lacks features of the boot CPU (bits %lx)",
@@ -78,8 +93,7 @@ void cpu_features_enable(void)
 		if (cpu_has(i))
 			cr4 |= features[i].cr4;
 	write_cr4(cr4);
-	if (cpu_has(CPU_NX))
-		wrmsr(MSR_EFER, rdmsr(MSR_EFER) | EFER_NXE);
+	wrmsr(MSR_EFER, rdmsr(MSR_EFER) | EFER_NXE);
 	if (cpu_has(CPU_XSAVE))
 		write_xcr0(cpuid(0xd, 0).eax & XCR0_X87_SSE_AVX);
 }

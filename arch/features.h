@@ -1,15 +1,23 @@
 /*
  * features.h - what this CPU can do, and switching on what the kernel relies on.
  *
- * The boot CPU detects once; every CPU then enables the same set, and checks that it has it.
+ * What the kernel cannot do without is in cpu_required: boot.asm checks it before anything relies on
+ * it, in both entries. Of the rest the boot CPU detects what there is, once. Every CPU then enables
+ * the same set, and checks that it has it and all that is required.
  */
 #pragma once
 
 #include "kernel/types.h"
 
+/* A bit of EDX of a CPUID leaf. boot.asm reads the table; a leaf of 0 ends it. */
+struct required_feature {
+	u32 leaf, bit;
+	char name[16];
+};
+
+extern const struct required_feature cpu_required[];
+
 enum cpu_feature {
-	CPU_PGE,
-	CPU_NX,
 	CPU_SMEP,
 	CPU_SMAP,
 	CPU_UMIP,
@@ -33,8 +41,8 @@ void cpu_features_detect(void);
 
 /*
  * Sets CR0, CR4 (PGE, OSFXSR, OSXSAVE, SMEP, SMAP, UMIP), EFER (NXE) and XCR0 on this
- * CPU. Panics if this CPU lacks what the boot CPU has. CR4.PGE needs page tables that use G
- * properly.
+ * CPU. Panics if this CPU lacks what is required or what the boot CPU has. CR4.PGE needs page tables
+ * that use G properly.
  */
 void cpu_features_enable(void);
 

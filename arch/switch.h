@@ -19,7 +19,21 @@ void thread_entered(struct thread *prev);
 u64 arch_new_stack(u64 stack_top, void (*fn)(void *), void *arg);
 
 /*
- * Load the FS and GS bases of a user thread; only system calls change them, so the one that was
- * there has nothing to save. Context: interrupts off.
+ * What user mode has loaded into the segment registers: null, or one of the two selectors of ring 3.
+ * User mode may load them at any time, so they are saved from a thread that leaves the CPU.
+ */
+struct selectors {
+	u16 ds, es, fs, gs;
+};
+
+/* What the registers hold. */
+void arch_read_selectors(struct selectors *selectors);
+/*
+ * Load the selectors and the FS and GS bases of a user thread; only system calls change the bases, so
+ * those that were there need not be saved. Context: interrupts off.
  */
 void arch_load_segments(const struct thread *next);
+/* The current thread's FS: null, and this base, which the caller has checked. */
+void arch_set_fs_base(struct thread *self, u64 base);
+/* exec: the current thread starts with null selectors and bases. */
+void arch_reset_segments(struct thread *self);

@@ -1,12 +1,14 @@
 /* uaccess.c - user copies with an exception table entry each (see uaccess.h). */
 #include "arch/uaccess.h"
 #include "arch/cpu.h"
-#include "arch/layout.h"
 #include "kernel/errno.h"
+#include "kernel/user_range.h"
 
 static bool user_range_ok(u64 addr, size_t len)
 {
-	return addr <= USER_END && len <= USER_END - addr;
+	u64 end;
+
+	return user_range(addr, len, &end);
 }
 
 /* AC lets the kernel touch user pages (SMAP; without it STAC is not an instruction). */

@@ -18,6 +18,7 @@
 
 %define CR4_PAE     0x20
 %define EFER_LME    0x100
+%define EFLAGS_ID   0x200000
 
 section .multiboot2
 align 8
@@ -45,6 +46,8 @@ section .note.pvh note alloc noexec nowrite align=4
 	db "Xen", 0
 	dd PHYS(pvh_start)
 
+extern cpu_required
+
 section .text
 bits 32
 pvh_start:
@@ -57,7 +60,7 @@ start:
 	mov ebp, eax                                ; magic; ebx: information structure
 	mov esi, PHYS(message_start)
 	call print32
-	call require_long_mode
+	call require_features
 	call build_page_tables
 	mov esi, PHYS(message_paging)
 	call print32
@@ -95,22 +98,75 @@ print32:
 .done:
 	ret
 
-require_long_mode:
+; All of cpu_required (arch/features.h), or one line with what is missing, and the end.
+require_features:
 	push ebx
-	mov eax, 0x80000000
-	cpuid
-	cmp eax, 0x80000001
+	xor edi, edi                                ; how many are missing
+	pushfd
+	pop eax
+	mov ecx, eax
+	xor eax, EFLAGS_ID                          ; it can be changed where CPUID exists
+	push eax
+	popfd
+	pushfd
+	pop eax
+	xor eax, ecx
+	test eax, EFLAGS_ID
+	jz .no_cpuid
+	mov esi, PHYS(cpu_required)
+.next:
+	mov eax, [esi + REQUIRED_LEAF]
+	test eax, eax
+	jz .end
+	and eax, 0x80000000
+	cpuid                                       ; the highest leaf of that kind
+	cmp eax, [esi + REQUIRED_LEAF]
 	jb .missing
-	mov eax, 0x80000001
+	mov eax, [esi + REQUIRED_LEAF]
 	cpuid
-	bt edx, 29                                  ; LM
-	jnc .missing
+	mov ecx, [esi + REQUIRED_BIT]
+	bt edx, ecx
+	jc .there
+.missing:
+	push esi
+	add esi, REQUIRED_NAME
+	call print_missing
+	pop esi
+.there:
+	add esi, REQUIRED_SIZE
+	jmp .next
+.no_cpuid:
+	mov esi, PHYS(message_cpuid)
+	call print_missing
+.end:
+	test edi, edi
+	jnz fail_start
 	pop ebx
 	ret
-.missing:
-	mov esi, PHYS(message_no_long_mode)
+
+; esi: a name; edi counts.
+print_missing:
+	push esi
+	test edi, edi
+	jnz .name
+	mov esi, PHYS(message_lacks)
 	call print32
+.name:
+	inc edi
+	mov esi, PHYS(message_space)
+	call print32
+	pop esi
+	jmp print32
+
+; Ends the run as drivers/exit.c does; a machine without that device halts.
+fail_start:
+	mov esi, PHYS(message_needs)
+	call print32
+	mov edx, DEBUG_EXIT_PORT
+	mov eax, EXIT_PANIC
+	out dx, eax
 .halt:
+	cli
 	hlt
 	jmp .halt
 
@@ -167,8 +223,11 @@ entry64:
 section .rodata
 message_start:        db 13, 10, "boot: protected mode", 0
 message_paging:       db ", page tables", 0
-message_no_long_mode: db 13, 10, "boot: this CPU has no 64-bit mode; Gather needs one "
-                      db "(qemu-system-x86_64, not qemu-system-i386)", 13, 10, 0
+message_lacks:        db 13, 10, "boot: this CPU lacks", 0
+message_space:        db " ", 0
+message_cpuid:        db "cpuid", 0
+message_needs:        db ": Gather needs a 64-bit CPU with all of its features "
+                      db "(docs/01-boot.md)", 13, 10, 0
 
 align 16
 global boot_gdt

@@ -4,7 +4,6 @@
 #include "arch/io.h"
 #include "drivers/acpi.h"
 
-#define DEBUG_EXIT_PORT 0xf4 /* -device isa-debug-exit,iobase=0xf4,iosize=0x04 */
 #define KBC_COMMAND     0x64
 #define KBC_PULSE_RESET 0xfe
 

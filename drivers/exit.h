@@ -5,6 +5,8 @@
 
 #include "kernel/types.h"
 
+#define DEBUG_EXIT_PORT 0xf4 /* -device isa-debug-exit,iobase=0xf4,iosize=0x04 */
+
 /* Written to QEMU's isa-debug-exit device at port 0xf4; QEMU's status is then 2 * code + 1. */
 enum exit_code {
 	EXIT_PASS = 0x10,  /* status 33 */

@@ -31,6 +31,7 @@
 #define ENAMETOOLONG 36
 #define ENOSYS       38
 #define ENODATA      61
+#define EOVERFLOW    75
 #define EMSGSIZE     90
 #define ETIMEDOUT    110
 #endif

@@ -2,11 +2,13 @@
 #include "kernel/exec.h"
 #include "arch/cpu.h"
 #include "arch/fpu.h"
+#include "arch/switch.h"
 #include "arch/trap.h"
 #include "arch/uaccess.h"
 #include "kernel/elf.h"
 #include "kernel/file.h"
 #include "kernel/lib.h"
+#include "kernel/signal.h"
 #include "kernel/syscall.h"
 #include "kernel/task.h"
 #include "mm/mm.h"
@@ -18,7 +20,6 @@
 #define STACK_SIZE (1 * MIB) /* below it nothing is mapped: overflow faults */
 #define MAX_ARGS   256
 #define PATH_LIMIT 256
-#define SIGKILL    9
 
 /* ---- Strings --------------------------------------------------------------------------------- */
 
@@ -84,7 +85,7 @@ static int add_user_strings(struct exec_args *args, u64 vector, bool env)
 static int map_fixed(struct mm *mm, u64 start, u64 end, u32 flags, struct vm_object *object,
 		     u64 pgoff, struct file *file)
 {
-	s64 at = start < end ? mm_map(mm, start, end - start, flags, object, pgoff, file, true) : 0;
+	s64 at = start < end ? mm_map(mm, start, end - start, flags, object, pgoff, file, MAP_REPLACE) : 0;
 
 	return at < 0 ? (int)at : 0;
 }
@@ -186,9 +187,8 @@ static void enter_program(struct trap_frame *tf, u64 entry, u64 rsp)
 	tf->cs = USER_CS;
 	tf->ss = USER_DS;
 	tf->rflags = RFLAGS_IF | RFLAGS_RESERVED1;
-	self->fs_base = self->gs_base = 0;
+	arch_reset_segments(self);
 	self->clear_child_tid = 0;
-	wrmsr(MSR_FS_BASE, 0);
 	fpu_reset_current();
 }
 
@@ -211,25 +211,6 @@ static int read_program(struct vm_object *object, const char *name, struct elf_i
 	return err;
 }
 
-static void use_mm(struct task *task, struct mm *mm)
-{
-	struct mm *old = task->mm;
-
-	task->mm = mm;
-	mm_switch_current(mm);
-	mm_put(old);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *base = path;
-
-	for (; *path; path++)
-		if (*path == '/' && path[1])
-			base = path + 1;
-	return base;
-}
-
 int exec_object(struct vm_object *object, struct file *file, const char *name,
 		const struct exec_args *args, struct trap_frame *tf)
 {
@@ -239,8 +220,6 @@ int exec_object(struct vm_object *object, struct file *file, const char *name,
 	u64 rsp;
 	int err;
 
-	if (task->nr_threads > 1)
-		return -EBUSY;
 	err = read_program(object, name, &info);
 	if (err)
 		return err;
@@ -248,13 +227,14 @@ int exec_object(struct vm_object *object, struct file *file, const char *name,
 	if (!mm)
 		return -ENOMEM;
 	err = map_program(mm, &info, object, file);
+	if (!err)
+		err = task_end_other_threads();
 	if (err) {
 		mm_put(mm);
 		return err;
 	}
-	use_mm(task, mm);
-	strlcpy(task->name, base_name(name), sizeof(task->name));
-	strlcpy(current->name, task->name, sizeof(current->name));
+	task_replace_mm(mm);
+	task_set_name(name);
 	err = clear_tails(&info);
 	if (!err)
 		err = build_stack(&info, args, &rsp);

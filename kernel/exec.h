@@ -25,7 +25,7 @@ int exec_args_add(struct exec_args *args, const char *string);
 /*
  * Give the current task the program in object and fill tf to enter it. file (may be NULL) stays
  * open while mapped. Errors before the point of no return leave everything as it was; after it the
- * task is killed. Context: the task's only thread.
+ * task is killed. Its other threads end; this one has the task's id then. May sleep.
  */
 int exec_object(struct vm_object *object, struct file *file, const char *name,
 		const struct exec_args *args, struct trap_frame *tf);

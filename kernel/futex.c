@@ -3,6 +3,7 @@
 #include "arch/uaccess.h"
 #include "drivers/clock.h"
 #include "kernel/syscall.h"
+#include "kernel/user_range.h"
 #include "mm/mm.h"
 
 #define NR_BUCKETS 64
@@ -74,9 +75,10 @@ static s64 futex_wait(u64 addr, u32 expected, u64 timeout)
 	s64 err;
 
 	if (timeout) {
-		if (get_user_timespec(&ns, timeout))
-			return -EFAULT;
-		deadline = clock_ns() + ns;
+		err = get_user_timespec(&ns, timeout);
+		if (err)
+			return err;
+		deadline = add_saturated(clock_ns(), ns);
 	}
 	err = mm_futex_key(current->mm, addr, &waiter.key);
 	if (err)
@@ -125,7 +127,7 @@ s64 sys_futex(u64 addr, u64 op, u64 value, u64 timeout)
 	case FUTEX_WAKE:
 		return futex_wake(addr, value);
 	case FUTEX_REQUEUE: /* waking those who would move is allowed: they look at their word again */
-		return futex_wake(addr, value + timeout);
+		return futex_wake(addr, add_saturated(value, timeout));
 	}
 	return -ENOSYS;
 }

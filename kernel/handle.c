@@ -104,6 +104,33 @@ u64 handle_footprint(struct task *task)
 	return pages;
 }
 
+/* Whether children get it. Only control asks: they get endpoints and objects in any case. */
+s64 sys_handle_inherit(u64 handle, u64 on)
+{
+	struct task *task = current->task;
+	struct cap *cap;
+
+	if (handle >= MAX_HANDLES || on > 1)
+		return handle >= MAX_HANDLES ? -EBADF : -EINVAL;
+	spin_guard(&task->handle_lock);
+	cap = &task->handles[handle];
+	if (cap->kind != CAP_CONTROL)
+		return cap->kind == CAP_NONE ? -EBADF : -EINVAL;
+	cap->rights = on ? CAP_INHERIT : 0;
+	return 0;
+}
+
+bool handle_has_control(struct task *task)
+{
+	u64 i;
+
+	spin_guard(&task->handle_lock);
+	for (i = 0; i < MAX_HANDLES; i++)
+		if (task->handles[i].kind == CAP_CONTROL)
+			return true;
+	return false;
+}
+
 void handle_close_all(struct task *task)
 {
 	u64 i;
@@ -121,7 +148,10 @@ void handle_copy_all(struct task *child, struct task *parent)
 	spin_guard(&parent->handle_lock);
 	for (i = 0; i < MAX_HANDLES; i++) {
 		child->files[i] = cap_dup(parent->files[i]);
+		if (parent->handles[i].kind == CAP_CONTROL &&
+		    !(parent->handles[i].rights & CAP_INHERIT))
+			continue;
 		child->handles[i] = cap_dup(parent->handles[i]);
-		child->handles[i].rights &= ~CAP_RECEIVE;
+		child->handles[i].rights = 0;
 	}
 }

@@ -1,8 +1,9 @@
 /*
  * handle.h - capabilities: a task names kernel things only by small numbers in its own tables.
  *
- * A handle is a reference to an endpoint or a memory object with rights and a badge. It can be
- * copied to another task in a message and in no other way. A descriptor is the same for an open
+ * A handle is a reference to an endpoint or a memory object with rights and a badge, or control of
+ * the machine. It can be copied to another task in a message, by fork, and in no other way. Control
+ * goes to a child only from a task that has said so before (SYS_handle_inherit). A descriptor is the same for an open
  * file, in a table of its own, as programs expect to find 0, 1 and 2 there.
  */
 #pragma once
@@ -14,9 +15,16 @@ struct task;
 
 #define MAX_HANDLES 64
 
-enum cap_kind { CAP_NONE, CAP_ENDPOINT, CAP_OBJECT, CAP_FILE };
+enum cap_kind {
+	CAP_NONE,
+	CAP_ENDPOINT,
+	CAP_OBJECT,
+	CAP_FILE,
+	CAP_CONTROL, /* of the machine: policies, power, other tasks' lives; names nothing */
+};
 
 #define CAP_RECEIVE 1u /* endpoints: may receive, and mint badged copies */
+#define CAP_INHERIT 2u /* control: a child gets it, too, without this right */
 
 struct cap {
 	enum cap_kind kind;
@@ -42,7 +50,9 @@ int handle_lookup(struct task *task, u64 handle, enum cap_kind kind, struct cap 
 int handle_close(struct task *task, u64 handle, enum cap_kind kind);
 /* Frames of the objects that its handles name (object_footprint). */
 u64 handle_footprint(struct task *task);
+/* Does any of its handles give control of the machine? */
+bool handle_has_control(struct task *task);
 /* At the end of a task. */
 void handle_close_all(struct task *task);
-/* fork: the child gets copies, endpoints without the right to receive. */
+/* fork: the child gets copies, endpoints without the right to receive, control if it is to. */
 void handle_copy_all(struct task *child, struct task *parent);

@@ -124,7 +124,7 @@ static bool add_task(struct task *task, void *arg)
 	entry->nr_threads = task->nr_threads;
 	if (!list_empty(&task->threads))
 		entry->cpu = list_first(&task->threads, struct thread, task_node)->cpu;
-	entry->rss_pages = task->mm ? task->mm->rss_pages : 0;
+	entry->rss_pages = task_rss_pages(task);
 	entry->pinned = task->server;
 	entry->state = task_state(task);
 	strlcpy(entry->name, task->name, sizeof(entry->name));
@@ -132,16 +132,19 @@ static bool add_task(struct task *task, void *arg)
 	return true;
 }
 
-#define TASKS_ORDER 2
+#define SPARE_TASKS 16 /* may come between the count and the look */
 
 static s64 info_tasks(u64 buf, u64 size)
 {
-	struct task_list list = {.entries = vzalloc(PAGE_SIZE << TASKS_ORDER)};
+	u64 max = MIN(size / sizeof(struct info_task), task_count() + SPARE_TASKS);
+	struct task_list list = {.max = (u32)max};
 	s64 bytes;
 
+	if (!max)
+		return 0;
+	list.entries = vzalloc(max * sizeof(struct info_task));
 	if (!list.entries)
 		return -ENOMEM;
-	list.max = (u32)(MIN(size, PAGE_SIZE << TASKS_ORDER) / sizeof(struct info_task));
 	for_each_task(add_task, &list);
 	bytes = answer(buf, size, list.entries, list.nr * sizeof(struct info_task));
 	vfree(list.entries);
@@ -207,6 +210,15 @@ static s64 control_policy(int (*set)(const char *name), u64 arg, u64 size)
 	return set(name);
 }
 
+/* More than that would wrap where it is doubled and multiplied. */
+static s64 set_lazy_max(u64 pages)
+{
+	if (pages > VMTEST_MAX_PAGES)
+		return -EINVAL;
+	WRITE_ONCE(lazy_max_pages, pages);
+	return 0;
+}
+
 /* The last word on the counters: what an outside observer's counts are compared with. */
 static void print_totals(void)
 {
@@ -226,7 +238,7 @@ static void print_totals(void)
 
 s64 sys_control(u64 op, u64 arg, u64 size)
 {
-	if (!current->task->privileged)
+	if (!handle_has_control(current->task))
 		return -EPERM;
 	switch (op) {
 	case CONTROL_TLB_POLICY:
@@ -236,8 +248,7 @@ s64 sys_control(u64 op, u64 arg, u64 size)
 	case CONTROL_PURGE_POLICY:
 		return control_policy(purge_policy_set, arg, size);
 	case CONTROL_LAZY_MAX:
-		WRITE_ONCE(lazy_max_pages, arg);
-		return 0;
+		return set_lazy_max(arg);
 	case CONTROL_POWEROFF:
 		print_totals();
 		exit_machine(arg ? EXIT_FAIL : EXIT_PASS);

@@ -168,7 +168,8 @@ static void start_first_program(struct endpoint *fs)
 {
 	struct task *task = create_task("monitor", run_first_program, fs, PRIO_USER + 1);
 
-	task->privileged = true;
+	if (handle_install(task, (struct cap){.kind = CAP_CONTROL}) != BOOT_HANDLE_CONTROL)
+		panic("the monitor's handle is not where it looks for it");
 	task->fs = fs;
 	start_task(task);
 }

@@ -255,14 +255,11 @@ struct ipc_call *ipc_wait_for_call(struct endpoint *endpoint)
 	return call;
 }
 
-/* BUSY is over: the call is received, or it failed. A killed caller waits for this. */
-void ipc_received(struct ipc_call *call, int error)
+/* BUSY is over. A killed caller waits for this. */
+void ipc_received(struct ipc_call *call)
 {
 	spin_guard(&ipc_lock);
-	if (error) {
-		finish_call(call, -EIO);
-		return;
-	}
+	ASSERT(call->state == IPC_BUSY, "call %u is received in state %d", call->id, call->state);
 	WRITE_ONCE(call->state, IPC_RECEIVED);
 	if (thread_killed(call->caller) || call->deadline_ns)
 		wake_up_thread(call->caller);

@@ -10,7 +10,8 @@
  *   QUEUED (on the endpoint) -> BUSY (data being copied out) -> RECEIVED (on the server's list)
  *     -> BUSY (answer being copied in) -> DONE
  *
- * A killed caller leaves from QUEUED or RECEIVED at once and waits out BUSY. When a server task
+ * A killed caller leaves from QUEUED or RECEIVED at once and waits out BUSY, which is short: whoever
+ * has a call BUSY copies from one kernel page to another, and waits for nobody. When a server task
  * ends, its endpoints die: callers, waiting and future ones, get -EIO. One spinlock guards all.
  */
 #pragma once
@@ -88,8 +89,8 @@ int ipc_page_out(struct endpoint *pager, u64 cookie, u64 index, const void *data
 
 /* Wait for a call; NULL when killed. It is BUSY until ipc_received. */
 struct ipc_call *ipc_wait_for_call(struct endpoint *endpoint);
-/* The call's data has been copied out, or that failed. */
-void ipc_received(struct ipc_call *call, int error);
+/* The call's data has been copied out. */
+void ipc_received(struct ipc_call *call);
 /* The received call with this id, BUSY again; NULL: nobody waits for it. */
 struct ipc_call *ipc_begin_reply(u32 id);
 /* The answer has been copied in, or that failed: the caller goes on. */

@@ -1,9 +1,10 @@
 /*
  * ipc_user.c - the system calls of IPC: messages between user memory and calls (see ipc.h).
  *
- * A page that a user program sends is staged in a kernel page of its own, so that the receiver
- * never depends on the sender's address space; what a server answers goes straight from its memory
- * to where the caller wants it.
+ * What goes from one task to another is staged in kernel pages: the sender's, and one that each
+ * thread has that ever received or replied. A copy to or from user memory may wait for a pager for
+ * as long as that pager likes, so a call is BUSY only for the copy from page to page: its caller
+ * can always be killed, whatever the server's memory does.
  */
 #include "arch/uaccess.h"
 #include "kernel/ipc.h"
@@ -14,84 +15,130 @@
 
 /* ---- Receiving ------------------------------------------------------------------------------- */
 
-static int deliver(struct ipc_call *call, u64 user_msg)
+/* This thread's own page; NULL: no memory. */
+static void *staging_page(void)
 {
-	struct ipc_msg msg;
-	int err = copy_from_user(&msg, user_msg, sizeof(msg));
-	u32 len = err ? 0 : MIN(call->send_len, msg.page_cap);
-	s64 handle = IPC_NO_HANDLE;
+	if (!current->ipc_page)
+		current->ipc_page = kpage_alloc(0);
+	return current->ipc_page;
+}
 
-	if (!err && len)
-		err = copy_to_user(msg.page, call->send_page, len);
-	if (!err && call->send_cap.kind != CAP_NONE) {
-		handle = handle_install(current->task, call->send_cap);
-		call->send_cap.kind = CAP_NONE;
-	}
-	msg.label = call->label;
-	msg.badge = call->badge;
-	memcpy(msg.words, call->words, sizeof(msg.words));
-	msg.page_len = len;
-	msg.handle = (s32)MAX(handle, (s64)IPC_NO_HANDLE);
-	msg.reply_to = call->id;
-	return err ? err : copy_to_user(user_msg, &msg, sizeof(msg));
+/* A message on its way from a call to user memory. */
+struct delivery {
+	struct ipc_msg msg; /* page and page_cap: the receiver's */
+	struct cap cap;
+};
+
+/* Take from the call what it says, at most so much of its page as the receiver has room for. */
+static void take_message(struct ipc_call *call, struct delivery *d)
+{
+	d->msg.label = call->label;
+	d->msg.badge = call->badge;
+	memcpy(d->msg.words, call->words, sizeof(d->msg.words));
+	d->msg.page_len = MIN(call->send_len, d->msg.page_cap);
+	d->msg.reply_to = call->id;
+	memcpy(current->ipc_page, call->send_page, d->msg.page_len);
+	d->cap = call->send_cap;
+	call->send_cap.kind = CAP_NONE;
+}
+
+static int deliver(struct delivery *d, u64 user_msg)
+{
+	s64 handle = IPC_NO_HANDLE;
+	int err = 0;
+
+	if (d->msg.page_len)
+		err = copy_to_user(d->msg.page, current->ipc_page, d->msg.page_len);
+	if (d->cap.kind != CAP_NONE && err)
+		cap_put(d->cap);
+	else if (d->cap.kind != CAP_NONE)
+		handle = handle_install(current->task, d->cap);
+	d->msg.handle = (s32)MAX(handle, (s64)IPC_NO_HANDLE);
+	return err ? err : copy_to_user(user_msg, &d->msg, sizeof(d->msg));
+}
+
+/* The receiver could not take it: the caller, if it still waits, gets -EIO. */
+static void reject(u32 id)
+{
+	struct ipc_call *call = ipc_begin_reply(id);
+
+	if (call)
+		ipc_finish_reply(call, -EIO);
 }
 
 s64 sys_ipc_recv(u64 handle, u64 user_msg)
 {
 	struct cap cap __cleanup(cap_cleanup) = {0};
 	int err = handle_lookup(current->task, handle, CAP_ENDPOINT, &cap);
+	struct delivery d = {0};
 	struct ipc_call *call;
 
 	if (err)
 		return err;
 	if (!(cap.rights & CAP_RECEIVE))
 		return -EPERM;
+	if (copy_from_user(&d.msg, user_msg, sizeof(d.msg)))
+		return -EFAULT;
+	if (!staging_page())
+		return -ENOMEM;
 	call = ipc_wait_for_call(cap.ptr);
 	if (!call)
 		return -EINTR;
-	err = deliver(call, user_msg);
-	ipc_received(call, err);
+	take_message(call, &d);
+	ipc_received(call);
+	err = deliver(&d, user_msg);
+	if (err)
+		reject(d.msg.reply_to);
 	return err;
 }
 
 /* ---- Replying -------------------------------------------------------------------------------- */
 
-/* A reference to what the message passes on, never with the right to receive. */
+/* A reference to what the message passes on, without the rights that stay with the sender. */
 static int pass_handle(const struct ipc_msg *msg, struct cap *cap)
 {
 	int err = 0;
 
 	if (msg->handle != IPC_NO_HANDLE)
 		err = handle_lookup(current->task, (u32)msg->handle, CAP_NONE, cap);
-	cap->rights &= ~CAP_RECEIVE;
+	cap->rights = 0;
 	return err;
 }
 
-static int copy_reply(struct ipc_call *call, const struct ipc_msg *msg)
+/* The answer's page and handle, here. *len: how much of a page. */
+static int stage_reply(const struct ipc_msg *msg, u32 *len, struct cap *cap)
 {
-	u32 len = MIN(msg->page_len, (u32)IPC_PAGE_SIZE);
-	int err = 0;
-
-	call->label = msg->label;
-	memcpy(call->words, msg->words, sizeof(call->words));
-	call->recv_len = msg->page ? MIN(len, call->recv_cap) : 0;
-	if (call->recv_len)
-		err = copy_from_user(call->recv_page, msg->page, call->recv_len);
-	return err ? err : pass_handle(msg, &call->recv_cap_ref);
+	*len = msg->page ? MIN(msg->page_len, (u32)IPC_PAGE_SIZE) : 0;
+	if (*len && !staging_page())
+		return -ENOMEM;
+	if (*len && copy_from_user(current->ipc_page, msg->page, *len))
+		return -EFAULT;
+	return pass_handle(msg, cap);
 }
 
 s64 sys_ipc_reply(u64 user_msg)
 {
+	struct cap cap __cleanup(cap_cleanup) = {0};
 	struct ipc_call *call;
 	struct ipc_msg msg;
+	u32 len;
 	int err;
 
 	if (copy_from_user(&msg, user_msg, sizeof(msg)))
 		return -EFAULT;
+	err = stage_reply(&msg, &len, &cap);
 	call = ipc_begin_reply(msg.reply_to);
 	if (!call)
 		return -ESRCH; /* the caller was killed, or the id is made up */
-	err = copy_reply(call, &msg);
+	call->label = msg.label;
+	memcpy(call->words, msg.words, sizeof(call->words));
+	call->recv_len = err ? 0 : MIN(len, call->recv_cap);
+	if (call->recv_len)
+		memcpy(call->recv_page, current->ipc_page, call->recv_len);
+	if (!err) {
+		call->recv_cap_ref = cap;
+		cap.kind = CAP_NONE;
+	}
 	ipc_finish_reply(call, err ? -EIO : 0);
 	return err;
 }

@@ -8,15 +8,22 @@
 #include "drivers/serial.h"
 #include "kernel/cpu.h"
 #include "kernel/lib.h"
+#include "kernel/lock.h"
 #include "kernel/smp.h"
 #include "kernel/symbols.h"
+#include "kernel/thread.h"
 
 #define LINE_MAX      512
 #define NO_CPU        (~0u)
 #define STOP_DELAY_NS (10 * NSEC_PER_MSEC) /* lets the other CPUs reach their NMI handler */
 
-/* Raw, because the kernel's spinlocks check themselves and report through the log. */
-static bool console_locked;
+/*
+ * The CPU that writes, + 1; 0: none. Raw, because the kernel's spinlocks check themselves and report
+ * through the log. A line takes milliseconds where a port is slow, so interrupts stay as they were,
+ * for who writes and for who waits; an interrupt that logs on the CPU that writes breaks into the
+ * line.
+ */
+static u32 console_owner;
 
 enum log_level log_level = LOG_INFO;
 static u32 panic_cpu = NO_CPU;
@@ -26,32 +33,74 @@ bool panic_in_progress(void)
 	return __atomic_load_n(&panic_cpu, __ATOMIC_ACQUIRE) != NO_CPU;
 }
 
+static bool try_lock_console(u32 me)
+{
+	u32 nobody = 0;
+
+	return __atomic_compare_exchange_n(&console_owner, &nobody, me, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+/* EARLY: the boot CPU, before this_cpu() works. NESTED: the console is this CPU's already. */
+enum console_state { CONSOLE_EARLY, CONSOLE_NESTED, CONSOLE_LOCKED };
+
 /* The panicking CPU goes without: the holder may have been stopped. */
-static u64 lock_console(void)
+static enum console_state lock_console(void)
 {
-	u64 flags = local_irq_save();
+	u32 me;
 
-	while (__atomic_exchange_n(&console_locked, true, __ATOMIC_ACQUIRE) && !panic_in_progress())
+	if (!cpus[0].self)
+		return CONSOLE_EARLY;
+	preempt_disable();
+	me = smp_cpu_id() + 1;
+	if (READ_ONCE(console_owner) == me)
+		return CONSOLE_NESTED;
+	while (!try_lock_console(me) && !panic_in_progress())
 		cpu_relax();
-	return flags;
+	return CONSOLE_LOCKED;
 }
 
-static void unlock_console(u64 flags)
+static void unlock_console(enum console_state state)
 {
-	__atomic_store_n(&console_locked, false, __ATOMIC_RELEASE);
-	local_irq_restore(flags);
+	if (state == CONSOLE_LOCKED)
+		__atomic_store_n(&console_owner, 0, __ATOMIC_RELEASE);
+	if (state != CONSOLE_EARLY)
+		preempt_enable();
 }
 
-void console_write(const char *buf, size_t len)
+static void write_whole(const char *buf, size_t len)
 {
-	u64 flags = lock_console();
+	enum console_state state = lock_console();
 
 	for (size_t i = 0; i < len; i++) {
 		if (buf[i] == '\n')
 			serial_putc('\r');
 		serial_putc(buf[i]);
 	}
-	unlock_console(flags);
+	unlock_console(state);
+}
+
+/* To the end of the first line, or as much as a line may have. */
+static size_t line_length(const char *buf, size_t len)
+{
+	size_t n = 0;
+
+	len = MIN(len, (size_t)LINE_MAX);
+	while (n < len && buf[n] != '\n')
+		n++;
+	return MIN(n + 1, len);
+}
+
+size_t console_write(const char *buf, size_t len)
+{
+	size_t done = 0, n;
+
+	while (done < len && !thread_killed(current)) {
+		n = line_length(buf + done, len - done);
+		write_whole(buf + done, n);
+		done += n;
+	}
+	return done;
 }
 
 /* A line that was cut still ends. */
@@ -61,7 +110,7 @@ static void write_line(char *line, int wanted)
 		wanted = LINE_MAX - 1;
 		line[wanted - 1] = '\n';
 	}
-	console_write(line, (size_t)wanted);
+	write_whole(line, (size_t)wanted);
 }
 
 void log_printf(enum log_level level, const char *fmt, ...)

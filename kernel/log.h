@@ -1,8 +1,9 @@
 /*
  * log.h - messages on the console, assertions, and the end of the road: panic.
  *
- * A call writes its text whole: one raw lock, taken with interrupts off, covers the serial port and
- * is the last in the lock order, so every context may log, NMI excepted. panic breaks the lock.
+ * A call writes its line whole: one raw lock, with preemption off, covers the serial port and is the
+ * last in the lock order, so every context may log, NMI excepted. Interrupts stay as they were: one
+ * that logs may break into a line of its own CPU. panic breaks the lock.
  * this_cpu() must work: gdt_load comes first on every CPU.
  * A line: `[   1.234567] cpu0: text`. Level by `loglevel=` 0 (errors) .. 3 (debug) on the command
  * line.
@@ -27,8 +28,11 @@ extern enum log_level log_level;
 /* Formatted text without prefix or level. */
 void kprintf(const char *fmt, ...) __printf(1, 2);
 
-/* Bytes as they are (user writes), whole; \n becomes \r\n. Any context but NMI. */
-void console_write(const char *buf, size_t len);
+/*
+ * Bytes as they are (user writes), in whole lines of up to 512 bytes; \n becomes \r\n. Ends after
+ * a line when the thread is killed. How many were written. Context: may sleep.
+ */
+size_t console_write(const char *buf, size_t len);
 
 /*
  * Stops the machine: interrupts off, other CPUs stopped by NMI, then CPU, thread, message,

@@ -7,6 +7,7 @@
 #include "kernel/ipc.h"
 #include "kernel/lib.h"
 #include "kernel/syscall.h"
+#include "kernel/thread.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
 
@@ -51,10 +52,8 @@ static s64 write_chunk(struct file *file, void *page, u64 len)
 {
 	int err = 0;
 
-	if (file->kind == FILE_CONSOLE) {
-		console_write(page, len);
-		return (s64)len;
-	}
+	if (file->kind == FILE_CONSOLE)
+		return (s64)console_write(page, len);
 	if (file->offset + len > READ_ONCE(file->object->size))
 		err = set_size(file, file->offset + len);
 	if (!err)
@@ -69,7 +68,7 @@ static s64 read_file(struct file *file, u64 buf, u64 len)
 
 	if (!page)
 		return -ENOMEM;
-	while ((u64)done < len) {
+	while ((u64)done < len && !thread_killed(current)) {
 		n = read_chunk(file, page, MIN(len - (u64)done, PAGE_SIZE));
 		if (n > 0 && copy_to_user(buf + (u64)done, page, (u64)n))
 			n = -EFAULT;
@@ -125,6 +124,8 @@ static int write_piece(struct writer *w, struct iovec piece)
 	piece.len = MIN(piece.len, w->left);
 	w->left -= piece.len;
 	for (; piece.len && !err; piece.base += n, piece.len -= n) {
+		if (thread_killed(current))
+			return -EINTR;
 		n = MIN(piece.len, PAGE_SIZE - w->fill);
 		if (copy_from_user((u8 *)w->page + w->fill, piece.base, n))
 			return -EFAULT;

@@ -55,11 +55,6 @@ static int rq_best_prio(const struct runqueue *rq)
 	return rq->ready ? 31 - __builtin_clz(rq->ready) : -1;
 }
 
-static bool cpu_is_idle(const struct cpu *cpu)
-{
-	return READ_ONCE(cpu->curr) == cpu->idle && READ_ONCE(cpu->rq.nr_ready) == 0;
-}
-
 static void kick(struct cpu *target)
 {
 	WRITE_ONCE(target->need_resched, 1);
@@ -80,19 +75,48 @@ static struct cpu *lock_thread_cpu(struct thread *t)
 	}
 }
 
+/* Threads that want a CPU: the one that runs and those that are ready. Racy: a hint. */
+static u32 load_of(const struct cpu *cpu)
+{
+	return READ_ONCE(cpu->rq.nr_ready) + (READ_ONCE(cpu->curr) != cpu->idle);
+}
+
+/* The CPU of this mask with the least load; `first` among equals. The mask is not empty. */
+static u32 least_loaded_cpu(cpumask_t mask, u32 first)
+{
+	u32 best = cpumask_test(mask, first) ? first : cpumask_first(mask);
+	u32 least = load_of(&cpus[best]);
+	unsigned cpu;
+
+	for_each_cpu(cpu, mask)
+		if (load_of(&cpus[cpu]) < least) {
+			best = cpu;
+			least = load_of(&cpus[cpu]);
+		}
+	return best;
+}
+
+/* Where it ran, if it can run there at once; else where the fewest wait. */
 static u32 choose_cpu(const struct thread *t)
 {
 	cpumask_t allowed = t->affinity & READ_ONCE(cpu_online_mask);
-	unsigned cpu;
 
-	if (cpumask_test(allowed, t->cpu) && cpu_is_idle(&cpus[t->cpu]))
+	if (!allowed)
 		return t->cpu;
-	for_each_cpu(cpu, allowed)
-		if (cpu_is_idle(&cpus[cpu]))
-			return cpu;
-	if (cpumask_test(allowed, t->cpu))
+	if (cpumask_test(allowed, t->cpu) && t->prio > READ_ONCE(cpus[t->cpu].curr)->prio)
 		return t->cpu;
-	return allowed ? cpumask_first(allowed) : t->cpu;
+	return least_loaded_cpu(allowed, t->cpu);
+}
+
+/*
+ * At the end of a slice the running thread goes to a CPU that has at least two fewer: so all get
+ * about as many. The CPU, or this one.
+ */
+static u32 give_away_to(const struct cpu *self, const struct thread *t)
+{
+	u32 to = least_loaded_cpu(t->affinity & READ_ONCE(cpu_online_mask), self->id);
+
+	return self->rq.nr_ready && load_of(&cpus[to]) + 2 <= load_of(self) ? to : self->id;
 }
 
 static void enqueue_on(struct cpu *cpu, struct thread *t, bool head)
@@ -211,26 +235,49 @@ static struct thread *pick_next(struct cpu *cpu)
 	return t;
 }
 
-static void account_idle(struct cpu *cpu, struct thread *prev, struct thread *next)
+/* Context: run-queue lock held. */
+static void account_time(struct cpu *cpu, struct thread *prev, struct thread *next)
 {
+	u64 now = clock_ns();
+
 	if (prev == cpu->idle)
-		cpu->stat.idle_ns += clock_ns() - cpu->idle_since_ns;
+		cpu->stat.idle_ns += now - cpu->idle_since_ns;
+	else if (prev->run_since_ns)
+		prev->run_ns += now - prev->run_since_ns;
 	if (next == cpu->idle)
-		cpu->idle_since_ns = clock_ns();
+		cpu->idle_since_ns = now;
+	prev->run_since_ns = 0;
+	next->run_since_ns = now;
+}
+
+u64 thread_run_ns(struct thread *t)
+{
+	u64 flags = local_irq_save(), now, ns;
+	struct cpu *cpu = lock_thread_cpu(t);
+
+	now = clock_ns();
+	ns = t->run_ns;
+	if (t->run_since_ns && t->run_since_ns < now)
+		ns += now - t->run_since_ns;
+	spin_unlock(&cpu->rq.lock);
+	local_irq_restore(flags);
+	return ns;
 }
 
 /*
  * First thing a thread does after it was switched to, new ones included. prev is off this CPU now
- * and, if its affinity sent it away, can be queued elsewhere.
+ * and, if it was sent away, can be queued elsewhere.
  */
 static void finish_switch(struct thread *prev)
 {
 	struct cpu *cpu = this_cpu();
 	bool dead = prev->state == THREAD_DEAD && !prev->on_rq;
-	bool away = !dead && prev->on_rq && !cpumask_test(prev->affinity, cpu->id);
+	bool away = cpu->sends_away;
 
+	ASSERT(!away || (prev->on_rq && !dead), "%s is sent away and not ready", prev->name);
+	cpu->sends_away = false;
 	if (away)
-		prev->cpu = choose_cpu(prev);
+		prev->cpu = least_loaded_cpu(prev->affinity & READ_ONCE(cpu_online_mask), cpu->id);
 	spin_unlock(&cpu->rq.lock);
 	if (dead)
 		thread_reap(prev);
@@ -248,9 +295,11 @@ static void switch_to(struct cpu *cpu, struct thread *prev, struct thread *next)
 {
 	cpu->stat.context_switches++;
 	TRACE(switch, next->tid, trace_text(next->name));
-	account_idle(cpu, prev, next);
+	account_time(cpu, prev, next);
 	switch_mm_irqoff(next->mm);
 	fpu_switch(cpu, prev, next);
+	if (prev->task)
+		arch_read_selectors(&prev->selectors);
 	arch_load_segments(next);
 	arch_set_kernel_stack(next->stack_base + KERNEL_STACK_SIZE);
 	cpu->curr = next;
@@ -272,7 +321,11 @@ static void __schedule(bool preempted, bool to_tail)
 	if (prev != cpu->idle) {
 		if (!preempted && prev->state != THREAD_RUNNING)
 			prev->on_rq = false;
-		else if (cpumask_test(prev->affinity, cpu->id))
+		else if (!cpumask_test(prev->affinity, cpu->id))
+			cpu->sends_away = true;
+		else if (preempted && to_tail && give_away_to(cpu, prev) != cpu->id)
+			cpu->sends_away = true;
+		else
 			rq_add(&cpu->rq, prev, !to_tail);
 	}
 	next = pick_next(cpu);

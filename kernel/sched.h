@@ -2,9 +2,11 @@
  * sched.h - fixed-priority preemptive scheduling, FIFO within a priority, a queue per CPU.
  *
  * The thread with the highest priority runs; one that is preempted goes back to the head of its
- * queue, one that used up its slice (only when equals wait) or yields goes to the tail. A waking
- * thread goes to the CPU it ran on, or to an idle one its affinity allows. An idle CPU looks for
- * work on other queues before it halts. The kernel is preemptible wherever preempt_count is 0.
+ * queue, one that used up its slice (only when equals wait) or yields goes to the tail. A new or
+ * waking thread goes to the CPU it ran on if it can run there at once, else to the one of its
+ * affinity with the fewest threads. At the end of a slice a thread moves to a CPU that has at least
+ * two fewer. An idle CPU looks for work on other queues before it halts. The kernel is preemptible
+ * wherever preempt_count is 0.
  */
 #pragma once
 

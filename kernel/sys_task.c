@@ -1,11 +1,13 @@
 /* sys_task.c - the system calls on tasks, threads and time. */
 #include "arch/cpu.h"
 #include "arch/layout.h"
+#include "arch/switch.h"
 #include "arch/trap.h"
 #include "arch/uaccess.h"
 #include "drivers/clock.h"
 #include "kernel/syscall.h"
 #include "kernel/task.h"
+#include "kernel/user_range.h"
 
 #define WNOHANG       1
 #define ARCH_SET_FS   0x1002
@@ -29,14 +31,6 @@ s64 sys_wait4(u64 pid, u64 user_status, u64 options)
 	if (child > 0 && user_status && put_user_u32(user_status, (u32)status))
 		return -EFAULT;
 	return child;
-}
-
-/* There are no handlers: every signal but 0 ends the task. */
-s64 sys_kill(u64 pid, u64 signal)
-{
-	if ((s32)pid <= 0 || signal == 0 || signal > 64)
-		return -EINVAL;
-	return task_kill((u32)pid, (int)signal);
 }
 
 s64 sys_getpid(void)
@@ -66,8 +60,7 @@ s64 sys_arch_prctl(u64 op, u64 addr)
 		return -EINVAL;
 	if (addr >= USER_END)
 		return -EPERM;
-	current->fs_base = addr;
-	wrmsr(MSR_FS_BASE, addr);
+	arch_set_fs_base(current, addr);
 	return 0;
 }
 
@@ -108,44 +101,77 @@ s64 sys_sched_getaffinity(u64 pid, u64 size, u64 user_mask)
 	return copy_to_user(user_mask, &mask, sizeof(mask)) ? -EFAULT : (s64)sizeof(mask);
 }
 
-/* There are no signals to block: the old mask is always empty. */
-s64 sys_rt_sigprocmask(struct trap_frame *tf)
-{
-	return tf->rdx ? clear_user(tf->rdx, sizeof(u64)) : 0;
-}
-
 /* ---- Time ------------------------------------------------------------------------------------ */
 
 struct timespec64 {
 	s64 sec, nsec;
 };
 
-#define MAX_SLEEP_SEC 1000000000ll
-
+/* Longer times than 2^64 ns, which nobody waits out, are 2^64 - 1 ns. */
 int get_user_timespec(u64 *ns, u64 addr)
 {
 	struct timespec64 ts;
+	u64 whole;
 
 	if (copy_from_user(&ts, addr, sizeof(ts)))
 		return -EFAULT;
 	if (ts.sec < 0 || ts.nsec < 0 || ts.nsec >= (s64)NSEC_PER_SEC)
 		return -EINVAL;
-	*ns = (u64)MIN(ts.sec, MAX_SLEEP_SEC) * NSEC_PER_SEC + (u64)ts.nsec;
+	if (__builtin_mul_overflow((u64)ts.sec, NSEC_PER_SEC, &whole))
+		whole = UINT64_MAX;
+	*ns = add_saturated(whole, (u64)ts.nsec);
 	return 0;
 }
 
-/* CLOCK_REALTIME is 0, every other clock counts from boot. */
-static u64 clock_of(u64 which)
+enum clock_id {
+	CLOCK_REALTIME,
+	CLOCK_MONOTONIC,
+	CLOCK_PROCESS_CPUTIME_ID,
+	CLOCK_THREAD_CPUTIME_ID,
+	CLOCK_MONOTONIC_RAW,
+	CLOCK_REALTIME_COARSE,
+	CLOCK_MONOTONIC_COARSE,
+	CLOCK_BOOTTIME,
+};
+
+static int read_clock(u64 clock, u64 *ns)
 {
-	return which == 0 ? clock_realtime_ns() : clock_ns();
+	switch ((s32)clock) {
+	case CLOCK_REALTIME:
+	case CLOCK_REALTIME_COARSE:
+		*ns = clock_realtime_ns();
+		return 0;
+	case CLOCK_MONOTONIC:
+	case CLOCK_MONOTONIC_RAW:
+	case CLOCK_MONOTONIC_COARSE:
+	case CLOCK_BOOTTIME:
+		*ns = clock_ns();
+		return 0;
+	case CLOCK_PROCESS_CPUTIME_ID:
+		*ns = task_run_ns(current->task);
+		return 0;
+	case CLOCK_THREAD_CPUTIME_ID:
+		*ns = thread_run_ns(current);
+		return 0;
+	}
+	return -EINVAL;
 }
 
 s64 sys_clock_gettime(u64 clock, u64 buf)
 {
-	u64 ns = clock_of(clock);
-	struct timespec64 ts = {(s64)(ns / NSEC_PER_SEC), (s64)(ns % NSEC_PER_SEC)};
+	struct timespec64 ts;
+	u64 ns;
+	int err = read_clock(clock, &ns);
 
+	if (err)
+		return err;
+	ts = (struct timespec64){(s64)(ns / NSEC_PER_SEC), (s64)(ns % NSEC_PER_SEC)};
 	return copy_to_user(buf, &ts, sizeof(ts));
+}
+
+static s64 sleep_for(u64 ns)
+{
+	return sleep_until(add_saturated(clock_ns(), ns));
 }
 
 s64 sys_nanosleep(u64 request)
@@ -153,17 +179,22 @@ s64 sys_nanosleep(u64 request)
 	u64 ns;
 	int err = get_user_timespec(&ns, request);
 
-	return err ? err : sleep_until(clock_ns() + ns);
+	return err ? err : sleep_for(ns);
 }
 
+/* Not by CPU time, for which there is no alarm. */
 s64 sys_clock_nanosleep(u64 clock, u64 flags, u64 request)
 {
-	u64 ns, now = clock_of(clock);
-	int err = get_user_timespec(&ns, request);
+	u64 ns, now;
+	int err = -EINVAL;
 
+	if (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME)
+		err = read_clock(clock, &now);
+	if (!err)
+		err = get_user_timespec(&ns, request);
 	if (err)
 		return err;
 	if (flags & TIMER_ABSTIME)
 		ns = ns > now ? ns - now : 0;
-	return sleep_until(clock_ns() + ns);
+	return sleep_for(ns);
 }

@@ -4,7 +4,7 @@
  * All take their arguments as registers hold them and return a value >= 0 or a negative errno.
  * Linux's calls have Linux's numbers and meaning (section 2 of the manual); ours are described in
  * abi.h. Context of all: the calling thread, interrupts on, may sleep. In order: kernel/file.c,
- * mm/sys_mm.c, fork.c and exec.c, sys_task.c, futex.c; ours: ipc_user.c, handle.c, sys_mm.c,
+ * mm/sys_mm.c, fork.c and exec.c, signal.c, sys_task.c, futex.c; ours: ipc_user.c, handle.c, sys_mm.c,
  * info.c, tests/kernel/tlbprobe.c, tests/kernel/vmtest.c
  */
 #pragma once
@@ -36,7 +36,11 @@ struct trap_frame;
 	X(56, F, clone)                /* flags, stack, parent_tid, child_tid, tls */              \
 	X(57, F, fork)                                                                             \
 	X(59, F, execve)               /* path, argv, envp */                                      \
-	X(14, F, rt_sigprocmask)       /* how, set, old */                                         \
+	X(58, F, vfork)                                                                            \
+	X(13, 4, rt_sigaction)         /* signal, new, old, set size */                            \
+	X(14, 4, rt_sigprocmask)       /* how, set, old, set size */                               \
+	X(200, 2, tkill)               /* tid, signal */                                           \
+	X(234, 3, tgkill)              /* pid, tid, signal */                                      \
 	X(24, 0, sched_yield)                                                                      \
 	X(35, 1, nanosleep)            /* request */                                               \
 	X(39, 0, getpid)                                                                           \
@@ -63,6 +67,7 @@ struct trap_frame;
 	X(SYS_ipc_reply, 1, ipc_reply)                                                             \
 	X(SYS_ipc_reply_recv, 2, ipc_reply_recv)                                                   \
 	X(SYS_handle_close, 1, handle_close)                                                       \
+	X(SYS_handle_inherit, 2, handle_inherit)                                                   \
 	X(SYS_object_create, 3, object_create)                                                     \
 	X(SYS_object_map, 4, object_map)                                                           \
 	X(SYS_object_resize, 2, object_resize)                                                     \

@@ -6,16 +6,32 @@
 #include "kernel/lib.h"
 #include "kernel/task.h"
 #include "mm/mm.h"
+#include "mm/page_alloc.h"
 #include "mm/slab.h"
 #include "mm/tlb_batch.h"
 #include "mm/vmalloc.h"
 
-static u32 next_tid;
+#define FIRST_KERNEL_TID (1u << 22)
+
+static u32 last_id, nr_kernel_threads;
 
 /* Threads that have ended, chained by run_node. Written with interrupts off, by the scheduler. */
 static const struct lock_class dead_class = {"dead threads", RANK_WAIT, true};
 static spinlock_t dead_lock = SPINLOCK_INIT(dead_class);
 static struct list_head dead = LIST_HEAD_INIT(dead);
+
+u32 thread_new_id(void)
+{
+	return atomic_add_fetch(&last_id, 1);
+}
+
+/* A task's first thread has its id. */
+static u32 choose_tid(const struct task *task)
+{
+	if (!task)
+		return FIRST_KERNEL_TID - 1 + atomic_add_fetch(&nr_kernel_threads, 1);
+	return READ_ONCE(task->nr_threads) ? thread_new_id() : task->pid;
+}
 
 struct thread *thread_create(const char *name, void (*fn)(void *), void *arg, u8 prio,
 			     struct task *task, struct mm *mm)
@@ -32,7 +48,7 @@ struct thread *thread_create(const char *name, void (*fn)(void *), void *arg, u8
 		thread_free(t);
 		return NULL;
 	}
-	t->tid = atomic_add_fetch(&next_tid, 1);
+	t->tid = choose_tid(task);
 	t->task = task;
 	t->mm = mm;
 	t->prio = prio;
@@ -53,6 +69,8 @@ void thread_free(struct thread *t)
 	if (t->stack_base)
 		kernel_stack_free(t->stack_base);
 	fpu_free(t->fpu);
+	if (t->ipc_page)
+		kpage_free(t->ipc_page, 0);
 	kfree(t);
 }
 

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "arch/switch.h"
 #include "kernel/cpu.h" /* `current` */
 
 struct mm;
@@ -32,10 +33,10 @@ enum thread_state {
 #define PRIO_RECLAIM  24
 
 struct thread {
-	/* Constant after creation. */
-	u32 tid;
+	/* Constant after creation, but for exec of the thread itself. */
+	u32 tid; /* the pid in a task's first thread, and after exec */
 	struct task *task; /* NULL for kernel threads */
-	struct mm *mm;     /* changed by exec of the thread itself */
+	struct mm *mm;
 	u64 stack_base;
 	char name[THREAD_NAME_LEN];
 
@@ -48,6 +49,7 @@ struct thread {
 	cpumask_t affinity;
 	struct list_head run_node;
 	u64 rsp; /* saved stack pointer while it does not run */
+	u64 run_ns, run_since_ns; /* CPU time up to then; since then it runs, 0: it does not */
 
 	/* Under the timer lock of timer_cpu. */
 	struct list_head timer_node;
@@ -56,13 +58,15 @@ struct thread {
 
 	/* Own thread only. */
 	u32 flags;
-	u64 fs_base, gs_base;
+	u64 fs_base, gs_base; /* canonical and the user's: checked where they come in */
+	struct selectors selectors; /* while it does not run */
 	void *fpu;   /* XSAVE area; NULL for kernel threads */
 	u32 fpu_cpu; /* whose registers were loaded from it last */
 	const struct lock_class *mutexes[MAX_HELD_MUTEXES];
 	u32 nr_mutexes;
 	struct tlbflush_unmap_batch *tlb_ubc; /* allocated when first needed */
-	u64 clear_child_tid;
+	void *ipc_page; /* where messages are staged; allocated when first needed (ipc_user.c) */
+	u64 clear_child_tid, set_child_tid; /* user addresses: written at the end, at the start */
 
 	u32 killed; /* set once by anyone */
 
@@ -75,6 +79,8 @@ struct thread {
  */
 struct thread *thread_create(const char *name, void (*fn)(void *), void *arg, u8 prio,
 			     struct task *task, struct mm *mm);
+/* An id that no task or user thread has. Kernel threads count from 2^22 on, Linux's last pid. */
+u32 thread_new_id(void);
 /* Put a new thread on a run queue. */
 void thread_start(struct thread *thread);
 /* A kernel thread, created and started; panics when it cannot (boot only). */
@@ -86,6 +92,9 @@ void __noreturn thread_exit(void);
 
 /* The frame a thread entered the kernel with, at the top of its stack. */
 struct trap_frame *thread_user_frame(const struct thread *thread);
+
+/* CPU time it has used. Any context. */
+u64 thread_run_ns(struct thread *thread);
 
 static inline bool thread_killed(const struct thread *thread)
 {

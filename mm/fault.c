@@ -7,6 +7,7 @@
 #include "arch/paging.h"
 #include "arch/trap.h"
 #include "kernel/lib.h"
+#include "kernel/signal.h"
 #include "kernel/task.h"
 #include "kernel/trace.h"
 #include "mm/huge.h"
@@ -373,10 +374,6 @@ int mm_futex_key(struct mm *mm, u64 addr, struct futex_key *key)
 
 /* ---- From the trap --------------------------------------------------------------------------- */
 
-#define SIGBUS  7
-#define SIGKILL 9
-#define SIGSEGV 11
-
 static void report_user_fault(struct trap_frame *tf, u64 addr, int err)
 {
 	const char *access = tf->error & PF_FETCH ? "execute" :
@@ -428,6 +425,14 @@ bool do_page_fault(struct trap_frame *tf, u64 addr)
 	if (!trap_from_user(tf))
 		return mm && is_user_copy(tf, addr) &&
 		       handle_mm_fault(mm, addr, fault_access(tf)) == 0;
+	/*
+	 * User mode at work, but the access is the CPU's own: no right of the page will ever allow it, and
+	 * the same fault would come for ever. (QEMU with SMAP does so for a user's IRET and far RET.)
+	 */
+	if (!(tf->error & PF_USER)) {
+		task_fault(tf, "segmentation fault: a supervisor access in user mode", addr, SIGSEGV);
+		return true;
+	}
 	err = handle_mm_fault(mm, addr, fault_access(tf));
 	if (err)
 		report_user_fault(tf, addr, err);

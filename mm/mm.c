@@ -48,6 +48,12 @@ struct mm *mm_create(bool pinned)
 	return mm;
 }
 
+struct mm *mm_get(struct mm *mm)
+{
+	atomic_inc(&mm->users);
+	return mm;
+}
+
 void mm_put(struct mm *mm)
 {
 	struct vm_area *vma, *next;

@@ -88,6 +88,8 @@ void init_mm_setup(void);
 
 /* An empty address space with one user; NULL when memory is short. */
 struct mm *mm_create(bool pinned);
+/* One more user. Context: the caller is one. */
+struct mm *mm_get(struct mm *mm);
 /* The last user unmaps all, frees the tables. May sleep; not this CPU's current. NULL: nothing. */
 void mm_put(struct mm *mm);
 /* fork: copy parent's VMAs; private pages are shared copy-on-write. 0 or -ENOMEM. May sleep. */
@@ -103,18 +105,25 @@ u64 mm_footprint(struct mm *mm);
 
 /* ---- Mapping (mmap.c); all take mmap_lock ---------------------------------------------------- */
 
+enum map_how {
+	MAP_NEAR,    /* at addr if that place is free, else anywhere */
+	MAP_REPLACE, /* there, in place of what is there */
+	MAP_IF_FREE, /* there, or -EEXIST */
+};
+
 /*
- * Map len bytes of object from pgoff on (NULL: anonymous). addr 0: choose. fixed: replace what is
- * there. Takes its own references on object and file (may be NULL: it only keeps the file open).
- * Returns the address, -ENOMEM or -EINVAL.
+ * Map len bytes of object from pgoff on (NULL: anonymous). Takes its own references on object and
+ * file (may be NULL: it only keeps the file open). Returns the address; -EINVAL, -ENOMEM; -EPERM:
+ * below USER_BASE; -EOVERFLOW: the part of the file would end past 2^63 - 1.
  */
 s64 mm_map(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_object *object, u64 pgoff,
-	   struct file *file, bool fixed);
+	   struct file *file, enum map_how how);
+/* Addresses and lengths may be anything: the errors are those of Linux's calls of these names. */
 int mm_unmap(struct mm *mm, u64 start, u64 len);
 int mm_protect(struct mm *mm, u64 start, u64 len, u32 prot);
-/* madvise(MADV_DONTNEED): drop pages, keep the mapping. */
+/* madvise(MADV_DONTNEED): drop pages, keep the mapping. -ENOMEM: done, but there was a hole. */
 int mm_discard(struct mm *mm, u64 start, u64 len);
-/* madvise(MADV_HUGEPAGE, MADV_NOHUGEPAGE): for pages that come from here on. */
+/* madvise(MADV_HUGEPAGE, MADV_NOHUGEPAGE): for pages that come from here on. -ENOMEM as above. */
 int mm_advise_huge(struct mm *mm, u64 start, u64 len, bool huge);
 /* Move the break; returns where it is now. */
 u64 mm_brk(struct mm *mm, u64 brk);

@@ -3,6 +3,7 @@
 #include "kernel/file.h"
 #include "kernel/perturb.h"
 #include "kernel/trace.h"
+#include "kernel/user_range.h"
 #include "mm/huge.h"
 #include "mm/mm.h"
 #include "mm/object.h"
@@ -21,12 +22,6 @@ struct mmu_gather {
 	unsigned nr;
 	u64 start, end; /* addresses cleared */
 };
-
-static bool range_ok(u64 start, u64 len)
-{
-	return IS_ALIGNED(start, PAGE_SIZE) && len && start + len > start && start >= USER_BASE &&
-	       start + len <= USER_END;
-}
 
 /* ---- Zapping --------------------------------------------------------------------------------- */
 
@@ -103,22 +98,26 @@ static int unmap_locked(struct mm *mm, u64 start, u64 end)
 
 int mm_unmap(struct mm *mm, u64 start, u64 len)
 {
-	len = ALIGN_UP(len, PAGE_SIZE);
-	if (!range_ok(start, len))
+	u64 end;
+
+	if (!user_pages(start, len, &end))
 		return -EINVAL;
 	mutex_guard(&mm->mmap_lock);
-	return unmap_locked(mm, start, start + len);
+	return unmap_locked(mm, start, end);
 }
 
 static s64 map_locked(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_object *object,
-		      u64 pgoff, struct file *file, bool fixed)
+		      u64 pgoff, struct file *file, enum map_how how)
 {
 	struct vm_area *vma;
+	u64 end;
 
 	mutex_assert_held(&mm->mmap_lock);
-	if (fixed && unmap_locked(mm, addr, addr + len))
+	if (how == MAP_REPLACE && unmap_locked(mm, addr, addr + len))
 		return -ENOMEM;
-	if (!fixed && (!addr || !range_ok(addr, len) || vma_overlaps(mm, addr, addr + len)))
+	if (how == MAP_IF_FREE && vma_overlaps(mm, addr, addr + len))
+		return -EEXIST;
+	if (how == MAP_NEAR && (!user_pages(addr, len, &end) || vma_overlaps(mm, addr, end)))
 		addr = vma_find_hole(mm, len);
 	vma = addr ? vma_create(mm, addr, addr + len, flags, object, pgoff) : NULL;
 	if (!vma)
@@ -127,17 +126,32 @@ static s64 map_locked(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_obj
 	return (s64)addr;
 }
 
+/* A mapping may be len bytes long, and lie at addr if that place was asked for. */
+static int check_place(u64 addr, u64 len, enum map_how how)
+{
+	u64 end;
+
+	if (!len || (how != MAP_NEAR && !IS_ALIGNED(addr, PAGE_SIZE)))
+		return -EINVAL;
+	if (!user_round_pages(len, &end) || end > USER_END)
+		return -ENOMEM;
+	if (how == MAP_NEAR || user_pages(addr, len, &end))
+		return 0;
+	return addr < USER_BASE ? -EPERM : -ENOMEM;
+}
+
 s64 mm_map(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_object *object, u64 pgoff,
-	   struct file *file, bool fixed)
+	   struct file *file, enum map_how how)
 {
 	s64 at;
 	bool populate;
+	int err = check_place(addr, len, how);
 
-	if (len > USER_END)
-		return -ENOMEM;
+	if (err)
+		return err;
+	if (object && !user_file_range(pgoff << PAGE_SHIFT, len))
+		return -EOVERFLOW;
 	len = ALIGN_UP(len, PAGE_SIZE);
-	if (!len || (fixed && !range_ok(addr, len)))
-		return -EINVAL;
 	if (object && (flags & VMA_SHARED) && (flags & (VMA_WRITE | VMA_MAYWRITE)))
 		object_make_writable(object);
 	mutex_lock(&mm->mmap_lock);
@@ -145,11 +159,10 @@ s64 mm_map(struct mm *mm, u64 addr, u64 len, u32 flags, struct vm_object *object
 	if (populate)
 		flags |= VMA_LOCKED;
 	at = map_locked(mm, ALIGN_DOWN(addr, PAGE_SIZE), len, flags, object, pgoff, file,
-			fixed);
+			how);
 	mutex_unlock(&mm->mmap_lock);
 	if (at > 0 && populate && (flags & VMA_PROT)) {
-		int err = mm_populate(mm, (u64)at, (u64)at + len);
-
+		err = mm_populate(mm, (u64)at, (u64)at + len);
 		if (err) {
 			mm_unmap(mm, (u64)at, len);
 			return err == -EINTR ? err : -ENOMEM;
@@ -234,13 +247,16 @@ static int protect_locked(struct mm *mm, u64 start, u64 end, u32 prot)
 
 int mm_protect(struct mm *mm, u64 start, u64 len, u32 prot)
 {
-	len = ALIGN_UP(len, PAGE_SIZE);
-	if (len == 0 && IS_ALIGNED(start, PAGE_SIZE))
-		return 0;
-	if (!range_ok(start, len) || (prot & ~VMA_PROT))
+	u64 end;
+
+	if (!IS_ALIGNED(start, PAGE_SIZE) || (prot & ~VMA_PROT))
 		return -EINVAL;
+	if (!len)
+		return 0;
+	if (!user_pages(start, len, &end))
+		return -ENOMEM;
 	mutex_guard(&mm->mmap_lock);
-	return protect_locked(mm, start, start + len, prot);
+	return protect_locked(mm, start, end, prot);
 }
 
 /* ---- Discard, break, lock -------------------------------------------------------------------- */
@@ -251,47 +267,71 @@ static void discard_part(struct mm *mm, u64 start, u64 end)
 	tlbsan_check_range(mm, start, end, tlbsan_now());
 }
 
-int mm_discard(struct mm *mm, u64 start, u64 len)
+/* The pages that an madvise names: 1, *end set; 0: none; else an error. */
+static int advised_pages(u64 start, u64 len, u64 *end)
+{
+	u64 rounded;
+
+	if (!IS_ALIGNED(start, PAGE_SIZE) || !user_round_pages(len, &rounded) ||
+	    __builtin_add_overflow(start, rounded, end))
+		return -EINVAL;
+	if (!rounded)
+		return 0;
+	return user_pages(start, len, end) ? 1 : -ENOMEM;
+}
+
+/* Every page of the range belongs to an area. Context: mmap_lock held. */
+static bool all_mapped(struct mm *mm, u64 start, u64 end)
 {
 	struct vm_area *vma;
 
-	len = ALIGN_UP(len, PAGE_SIZE);
-	if (!range_ok(start, len))
-		return -EINVAL;
+	list_for_each(vma, &mm->vmas, node)
+		if (vma->start <= start && start < vma->end)
+			start = vma->end;
+	return start >= end;
+}
+
+int mm_discard(struct mm *mm, u64 start, u64 len)
+{
+	struct vm_area *vma;
+	u64 end;
+	int some = advised_pages(start, len, &end);
+
+	if (some <= 0)
+		return some;
 	mutex_guard(&mm->mmap_lock);
 	list_for_each(vma, &mm->vmas, node)
-		if (!(vma->flags & VMA_LOCKED) && start < vma->end && vma->start < start + len)
-			discard_part(mm, MAX(start, vma->start), MIN(start + len, vma->end));
-	return 0;
+		if (!(vma->flags & VMA_LOCKED) && start < vma->end && vma->start < end)
+			discard_part(mm, MAX(start, vma->start), MIN(end, vma->end));
+	return all_mapped(mm, start, end) ? 0 : -ENOMEM;
 }
 
 int mm_advise_huge(struct mm *mm, u64 start, u64 len, bool huge)
 {
 	struct vm_area *vma;
 	u64 end;
+	int some = advised_pages(start, len, &end);
 
-	len = ALIGN_UP(len, PAGE_SIZE);
-	end = start + len;
-	if (!range_ok(start, len))
-		return -EINVAL;
+	if (some <= 0)
+		return some;
 	mutex_guard(&mm->mmap_lock);
 	if (vma_split_around(mm, start, end))
 		return -ENOMEM;
 	list_for_each(vma, &mm->vmas, node)
 		if (vma->start >= start && vma->end <= end)
 			vma->flags = huge ? vma->flags | VMA_HUGE : vma->flags & ~VMA_HUGE;
-	return 0;
+	return all_mapped(mm, start, end) ? 0 : -ENOMEM;
 }
 
 static u64 brk_locked(struct mm *mm, u64 brk)
 {
-	u64 old_end = ALIGN_UP(mm->brk, PAGE_SIZE), new_end = ALIGN_UP(brk, PAGE_SIZE);
+	u64 old_end = ALIGN_UP(mm->brk, PAGE_SIZE), new_end;
 	u32 flags = VMA_READ | VMA_WRITE | VMA_MAYWRITE;
 
 	mutex_assert_held(&mm->mmap_lock);
 	if (mm->pinned || mm->lock_future)
 		flags |= VMA_LOCKED;
-	if (brk < mm->brk_start || new_end > USER_END)
+	if (brk < mm->brk_start || !user_round_pages(brk, &new_end) || new_end > USER_END)
 		return mm->brk;
 	if (new_end > old_end) {
 		struct vm_area *last = find_vma(mm, old_end - 1);

@@ -2,37 +2,25 @@
 #include "mm/oom.h"
 #include "drivers/clock.h"
 #include "kernel/mutex.h"
+#include "kernel/signal.h"
 #include "kernel/task.h"
 #include "kernel/thread.h"
-#include "mm/mm.h"
 #include "mm/page_alloc.h"
 
-#define SIGKILL 9
+#define MAX_DYING_NS (3 * NSEC_PER_SEC) /* a victim that is still there then is hoped for no more */
 
 static const struct lock_class oom_class = {"out of memory", RANK_OOM, false};
 static struct mutex oom_lock; /* one decision at a time: the next one sees the last one's victim */
 
-#define PAGES_PER_THREAD (KERNEL_STACK_SIZE / PAGE_SIZE + 2) /* its stack, FPU state, and itself */
-
 struct victim {
 	u32 pid;
 	u64 pages;
-	bool dying; /* one was chosen before and is not gone yet */
+	bool dying; /* one was chosen not long ago and is not gone yet */
 };
 
 void oom_init(void)
 {
 	mutex_init(&oom_lock, &oom_class);
-}
-
-/*
- * All that the kernel keeps on the task's behalf, in pages: what its end would give back. Context:
- * tasks lock held.
- */
-static u64 task_footprint(struct task *task)
-{
-	return (task->mm ? mm_footprint(task->mm) : 0) + handle_footprint(task) +
-	       task->nr_threads * PAGES_PER_THREAD + 1;
 }
 
 static bool consider(struct task *task, void *arg)
@@ -42,8 +30,8 @@ static bool consider(struct task *task, void *arg)
 
 	if (task->server || task->protected || task->zombie)
 		return true;
-	if (task->killed) {
-		best->dying = true;
+	if (task->ending) {
+		best->dying |= clock_ns() - task->ending_since_ns < MAX_DYING_NS;
 		return true;
 	}
 	pages = task_footprint(task);

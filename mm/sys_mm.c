@@ -4,6 +4,7 @@
 #include "kernel/file.h"
 #include "kernel/ipc.h"
 #include "kernel/syscall.h"
+#include "kernel/user_range.h"
 #include "mm/migrate.h"
 #include "mm/mm.h"
 #include "mm/node.h"
@@ -15,13 +16,14 @@
 #define MAP_FIXED     0x10u
 #define MAP_ANONYMOUS 0x20u
 #define MAP_POPULATE  0x8000u
+#define MAP_FIXED_NOREPLACE 0x100000u
 #define MADV_DONTNEED   4
 #define MADV_HUGEPAGE   14
 #define MADV_NOHUGEPAGE 15
 #define MCL_CURRENT   1u
 #define MCL_FUTURE    2u
 
-static s64 map_file(u64 addr, u64 len, u32 flags, u64 fd, u64 offset, bool fixed)
+static s64 map_file(u64 addr, u64 len, u32 flags, u64 fd, u64 offset, enum map_how how)
 {
 	struct file *file __cleanup(file_cleanup) = fd_lookup(fd);
 
@@ -33,10 +35,10 @@ static s64 map_file(u64 addr, u64 len, u32 flags, u64 fd, u64 offset, bool fixed
 		flags |= VMA_MAYWRITE;
 	if ((flags & VMA_WRITE) && !(flags & VMA_MAYWRITE))
 		return -EACCES;
-	return mm_map(current->mm, addr, len, flags, file->object, offset / PAGE_SIZE, file, fixed);
+	return mm_map(current->mm, addr, len, flags, file->object, offset / PAGE_SIZE, file, how);
 }
 
-static s64 map_anonymous(u64 addr, u64 len, u32 flags, bool fixed)
+static s64 map_anonymous(u64 addr, u64 len, u32 flags, enum map_how how)
 {
 	struct vm_object *object = NULL;
 	s64 at;
@@ -47,22 +49,27 @@ static s64 map_anonymous(u64 addr, u64 len, u32 flags, bool fixed)
 		if (!object)
 			return -ENOMEM;
 	}
-	at = mm_map(current->mm, addr, len, flags, object, 0, NULL, fixed);
+	at = mm_map(current->mm, addr, len, flags, object, 0, NULL, how);
 	object_put(object);
 	return at;
 }
 
 s64 sys_mmap(u64 addr, u64 len, u64 prot, u64 map, u64 fd, u64 offset)
 {
-	bool shared = map & MAP_SHARED, fixed = map & MAP_FIXED;
+	bool shared = map & MAP_SHARED;
+	enum map_how how = map & MAP_FIXED_NOREPLACE ? MAP_IF_FREE :
+			   map & MAP_FIXED	     ? MAP_REPLACE :
+						       MAP_NEAR;
 	u32 flags = (u32)(prot & VMA_PROT) | (shared ? VMA_SHARED : 0);
 	s64 at;
 
 	if (shared == !!(map & MAP_PRIVATE) || (prot & ~(u64)VMA_PROT) || !len ||
-	    len > USER_END || !IS_ALIGNED(offset, PAGE_SIZE))
+	    !IS_ALIGNED(offset, PAGE_SIZE))
 		return -EINVAL;
-	at = map & MAP_ANONYMOUS ? map_anonymous(addr, len, flags, fixed) :
-				   map_file(addr, len, flags, fd, offset, fixed);
+	if (len > USER_END)
+		return -ENOMEM;
+	at = map & MAP_ANONYMOUS ? map_anonymous(addr, len, flags, how) :
+				   map_file(addr, len, flags, fd, offset, how);
 	if (at > 0 && (map & MAP_POPULATE))
 		(void)mm_populate(current->mm, (u64)at, (u64)at + ALIGN_UP(len, PAGE_SIZE));
 	return at;
@@ -93,8 +100,12 @@ s64 sys_madvise(u64 addr, u64 len, u64 advice)
 s64 sys_move_range(u64 addr, u64 len, u64 node, u64 result_addr)
 {
 	struct migrate_result result = {0};
-	int err = migrate_range(current->mm, addr, addr + ALIGN_UP(len, PAGE_SIZE), node, &result);
+	u64 end;
+	int err;
 
+	if (!user_pages(addr, len, &end))
+		return -EINVAL;
+	err = migrate_range(current->mm, addr, end, node, &result);
 	if (err)
 		return err;
 	return copy_to_user(result_addr, &(struct move_result){result.moved, result.failed,
@@ -114,11 +125,11 @@ static u8 page_node(struct mm *mm, u64 va)
 
 s64 sys_page_node(u64 addr, u64 buf, u64 pages)
 {
-	u64 i;
+	u64 i, end;
 	u8 node;
 
-	if (!IS_ALIGNED(addr, PAGE_SIZE) || addr >= USER_END ||
-	    pages > (USER_END - addr) / PAGE_SIZE)
+	if (!IS_ALIGNED(addr, PAGE_SIZE) || pages > USER_END / PAGE_SIZE ||
+	    !user_range(addr, pages * PAGE_SIZE, &end))
 		return -EINVAL;
 	for (i = 0; i < pages && !thread_killed(current); i++) {
 		node = page_node(current->mm, addr + i * PAGE_SIZE);
@@ -150,6 +161,9 @@ s64 sys_object_create(u64 endpoint, u64 cookie, u64 size)
 
 	if (err)
 		return err;
+	/* The kernel will call it with its own badge: only the receiver may ask for that. */
+	if (!(pager.rights & CAP_RECEIVE))
+		return -EPERM;
 	if ((s64)size < 0)
 		return -EINVAL;
 	object = object_create(OBJECT_PAGED, pager.ptr, cookie, size);
@@ -171,7 +185,7 @@ s64 sys_object_map(u64 handle, u64 len, u64 prot, u64 offset)
 	if (object->kind == OBJECT_BOOT && (prot & VMA_WRITE))
 		return -EACCES;
 	return mm_map(current->mm, 0, len, (u32)prot | VMA_SHARED, object, offset / PAGE_SIZE, NULL,
-		      false);
+		      MAP_NEAR);
 }
 
 /* Only the pager of an object may say how long it is. */

@@ -32,17 +32,18 @@ typedef int32_t abi_s32;
 #define SYS_ipc_recv        0x1004 /* (handle, struct ipc_msg *) -> 0; waits for a call */
 #define SYS_ipc_reply       0x1005 /* (struct ipc_msg *) -> 0; answers msg->reply_to */
 #define SYS_ipc_reply_recv  0x1006 /* (handle, struct ipc_msg *) -> 0; both in one step */
-#define SYS_object_create   0x1010 /* (pager endpoint, cookie, bytes) -> object handle */
+#define SYS_handle_inherit  0x1007 /* (control handle, 0 or 1) -> 0; 1: children get it, too */
+#define SYS_object_create   0x1010 /* (endpoint to receive on, cookie, bytes) -> object handle */
 #define SYS_object_map      0x1011 /* (object handle, bytes, prot, offset) -> address (shared) */
 #define SYS_object_resize   0x1012 /* (object handle, bytes) -> 0; pages past the end are dropped */
 #define SYS_object_size     0x1013 /* (object handle) -> bytes */
 #define SYS_move_range      0x1014 /* (address, bytes, node or MOVE_ANY_NODE, struct move_result *) -> 0 */
 #define SYS_page_node       0x1015 /* (address, u8 *, pages) -> 0; each page's node or NODE_ABSENT */
 #define SYS_info            0x1020 /* (enum info_kind, buffer, bytes) -> bytes written */
-#define SYS_control         0x1021 /* (enum control_op, argument, bytes) -> 0; privileged tasks */
+#define SYS_control         0x1021 /* (enum control_op, argument, bytes) -> 0; needs control, else -EPERM */
 
 #define SYS_tlbprobe        0x1030 /* (experiment, address of a page to use) -> enum probe_answer */
-#define SYS_vmtest          0x1031 /* (struct vmtest *) -> 0; privileged tasks */
+#define SYS_vmtest          0x1031 /* (struct vmtest *) -> 0; needs control, else -EPERM */
 
 #define NR_NODES 4 /* memory nodes at most; struct info_system says how many there are */
 
@@ -111,15 +112,21 @@ enum vmtest_kind {
 	NR_VMTESTS
 };
 
-#define VMTEST_BUCKETS 32
+#define VMTEST_BUCKETS     32
+#define VMTEST_MAX_THREADS 256
+#define VMTEST_MAX_PAGES   (1u << 24)
+#define VMTEST_MAX_ROUNDS  (1u << 24)
+#define VMTEST_MAX_SAMPLES 31999 /* p99.9 needs the largest 32 of them */
+#define VMTEST_MAX_PURGES  1000000
 
+/* Larger numbers, and none where one is needed: -EINVAL. */
 struct vmtest {
 	abi_u32 kind, threads;   /* enum vmtest_kind; how many work, one a CPU as far as there are */
 	abi_u64 lazy_max_pages;  /* 0: as it is */
 	abi_u64 rounds;          /* latency: at least so many samples; else operations per thread */
 	abi_u64 min_purges;      /* latency: and so many purges */
 	char policy[16];         /* empty: as it is */
-	/* Results. */
+	/* Results: written, never read. */
 	abi_u64 samples, sum_ns, p999_ns, max_ns;
 	abi_u64 histogram[VMTEST_BUCKETS]; /* samples of [2^i, 2^(i+1)) ns */
 	abi_u64 operations, elapsed_ns, failed;
@@ -175,13 +182,14 @@ enum fs_kind {
 /* Handles a boot task starts with. */
 #define BOOT_HANDLE_SERVICE 0 /* file server: the endpoint it receives on */
 #define BOOT_HANDLE_ARCHIVE 1 /* file server: memory object holding the boot archive (ustar) */
+#define BOOT_HANDLE_CONTROL 0 /* monitor: control of the machine */
 
 /* ---- Information -------------------------------------------------------------------------- */
 
 enum info_kind {
 	INFO_SYSTEM = 1, /* struct info_system */
 	INFO_CPUS = 2,   /* struct info_cpu, one per online CPU */
-	INFO_TASKS = 3,  /* struct info_task, one per task */
+	INFO_TASKS = 3,  /* struct info_task, one per task, as many as fit */
 	INFO_VMSTAT = 4, /* struct info_vmstat */
 	INFO_TRACE = 5,  /* struct trace_record, what the rings hold, in no order */
 };

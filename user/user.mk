@@ -33,9 +33,19 @@ USER_SRC_tlbprobe := user/workloads/tlbprobe.c
 USER_SRC_purge-latency := user/workloads/purge-latency.c
 USER_SRC_vmalloc-test := user/workloads/vmalloc-test.c
 USER_SRC_cyclic := user/workloads/cyclic.c
+USER_SRC_ranges := user/workloads/ranges.c
+USER_SRC_procs := user/workloads/procs.c
+USER_SRC_clocks := user/workloads/clocks.c
+USER_SRC_spread := user/workloads/spread.c
+USER_SRC_cpustate := user/workloads/cpustate.c
+USER_SRC_killable := user/workloads/killable.c
+USER_SRC_rights := user/workloads/rights.c
+USER_SRC_vmtest-args := user/workloads/vmtest-args.c
 
-USER_WORKLOADS := lru-read lru-write churn movers fragment pingpong hog spin badptr cyclic
-USER_PROGRAMS := fs monitor tlbprobe pager hostile purge-latency vmalloc-test $(USER_WORKLOADS)
+USER_WORKLOADS := lru-read lru-write churn movers fragment pingpong hog spin badptr cyclic \
+	ranges procs clocks spread cpustate
+USER_PROGRAMS := fs monitor tlbprobe pager hostile purge-latency vmalloc-test vmtest-args rights \
+	killable $(USER_WORKLOADS)
 
 build/user/obj/%.o: user/%.c user/user.mk
 	@mkdir -p $(@D)

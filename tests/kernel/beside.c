@@ -25,7 +25,7 @@ u32 wrong, phase, ended;
 
 u64 map_one_page(void)
 {
-	return (u64)mm_map(space, 0, PAGE_SIZE, RW, NULL, 0, NULL, false);
+	return (u64)mm_map(space, 0, PAGE_SIZE, RW, NULL, 0, NULL, MAP_NEAR);
 }
 
 void begin_space(void)

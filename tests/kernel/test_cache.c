@@ -36,7 +36,7 @@ static struct page *add_page(u64 index)
 static u64 map_object(u32 rights)
 {
 	return (u64)mm_map(space, 0, NR_PAGES * PAGE_SIZE, rights | VMA_SHARED, object, 0, NULL,
-			   false);
+			   MAP_NEAR);
 }
 
 static void begin_file(void)

@@ -25,7 +25,7 @@ static u64 begin_with_block(void)
 
 	begin_space();
 	area = (u64)mm_map(space, 0, 2 * PMD_PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, NULL, 0,
-			   NULL, false);
+			   NULL, MAP_NEAR);
 	at = ALIGN_UP(area, PMD_PAGE_SIZE);
 	KT_EXPECT(mm_advise_huge(space, at, PMD_PAGE_SIZE, true) == 0);
 	for (i = 0; i < BLOCK_PAGES; i++)
@@ -141,7 +141,7 @@ static u64 fragment_memory(u64 pages, u64 holes)
 	u64 at, i;
 
 	at = (u64)mm_map(space, 0, pages * PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, NULL, 0, NULL,
-			 false);
+			 MAP_NEAR);
 	for (i = 0; i < pages; i += BLOCK_PAGES) /* the page tables first: they will not move */
 		KT_EXPECT(put_user_u32(at + i * PAGE_SIZE, (u32)i) == 0);
 	for (i = 0; i < pages; i++)

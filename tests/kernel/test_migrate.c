@@ -89,7 +89,7 @@ static u64 begin_with_many(void)
 
 	begin_space();
 	at = (u64)mm_map(space, 0, MANY * PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, NULL, 0,
-			 NULL, false);
+			 NULL, MAP_NEAR);
 	for (i = 0; i < MANY; i++)
 		KT_EXPECT(put_user_u32(at + i * PAGE_SIZE, i) == 0);
 	return at;
@@ -165,7 +165,7 @@ KTEST(a_written_page_of_a_file_is_dirty_after_a_move)
 	page_set(page, PG_uptodate);
 	KT_EXPECT(page_cache_add(object, 0, page) == 0);
 	at = (u64)mm_map(space, 0, PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE | VMA_SHARED, object,
-			 0, NULL, false);
+			 0, NULL, MAP_NEAR);
 	KT_EXPECT(put_user_u32(at, 7) == 0);
 	page_set(page, PG_unevictable); /* reclaim leaves it alone */
 	lru_add_page(page);

@@ -23,7 +23,7 @@ KTEST(a_wide_area_is_quickly_forked_protected_moved_and_unmapped)
 	u64 at, start;
 
 	begin_space();
-	at = (u64)mm_map(space, 0, WIDE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, NULL, 0, NULL, false);
+	at = (u64)mm_map(space, 0, WIDE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, NULL, 0, NULL, MAP_NEAR);
 	KT_EXPECT(put_user_u32(at, 1) == 0 && put_user_u32(at + WIDE - PAGE_SIZE, 2) == 0);
 	start = clock_ns();
 	KT_EXPECT(mm_fork(child, space) == 0);
@@ -42,8 +42,8 @@ KTEST(locking_all_passes_by_what_nobody_may_touch)
 	u64 at;
 
 	begin_space();
-	at = (u64)mm_map(space, 0, 4 * PAGE_SIZE, 0, NULL, 0, NULL, false);
-	KT_EXPECT(mm_map(space, at + 8 * PAGE_SIZE, PAGE_SIZE, VMA_READ, NULL, 0, NULL, true) > 0);
+	at = (u64)mm_map(space, 0, 4 * PAGE_SIZE, 0, NULL, 0, NULL, MAP_NEAR);
+	KT_EXPECT(mm_map(space, at + 8 * PAGE_SIZE, PAGE_SIZE, VMA_READ, NULL, 0, NULL, MAP_REPLACE) > 0);
 	KT_EXPECT(mm_lock_all(space, true, false) == 0);
 	KT_EXPECT(space->rss_pages == 1, "%lu", space->rss_pages);
 	end_space();

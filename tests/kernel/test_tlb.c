@@ -100,7 +100,7 @@ static void begin(void)
 {
 	sched_set_affinity(current, CPU_BIT(smp_cpu_id()));
 	test_mm = mm_create(false);
-	address = (u64)mm_map(test_mm, 0, 4 * PAGE_SIZE, RW, NULL, 0, NULL, false);
+	address = (u64)mm_map(test_mm, 0, 4 * PAGE_SIZE, RW, NULL, 0, NULL, MAP_NEAR);
 	mm_switch_current(test_mm);
 	memset(faults, 0, sizeof(faults));
 	memset(expected, 0, sizeof(expected));
@@ -289,7 +289,7 @@ static void flush_often(u64 cpu)
 
 	(void)cpu;
 	mm_switch_current(test_mm);
-	at = (u64)mm_map(test_mm, 0, PAGE_SIZE, RW, NULL, 0, NULL, false);
+	at = (u64)mm_map(test_mm, 0, PAGE_SIZE, RW, NULL, 0, NULL, MAP_NEAR);
 	for (i = 0; i < 50; i++) {
 		if (put_user_u32(at, 1) || mm_discard(test_mm, at, PAGE_SIZE))
 			atomic_inc(&wrong);

@@ -16,6 +16,7 @@
 #include "kernel/syscall.h"
 #include "kernel/task.h"
 #include "kernel/thread.h"
+#include "kernel/wait.h"
 #include "mm/page_alloc.h"
 #include "mm/slab.h"
 #include "mm/vmalloc.h"
@@ -27,8 +28,10 @@
 #define MAX_TOP      32 /* the largest samples, for p99.9 of up to so many thousand */
 #define BUSY_AREAS   400
 
+_Static_assert(VMTEST_MAX_SAMPLES / 1000 < MAX_TOP, "p99.9 is among the largest");
+
 struct run {
-	struct vmtest t;
+	struct vmtest t; /* what was asked for, and results that begin with 0 */
 	u64 top[MAX_TOP]; /* in descending order */
 	u32 running;
 	u64 end_ns; /* when the last of them ended */
@@ -52,10 +55,13 @@ static void count(struct vmtest *t, u64 sign)
 	t->purges += sign * vm_event_sum(VM_vmap_purges);
 }
 
+static struct wait_queue ended; /* of the one run there is; outlives it */
+
 static void __noreturn end(struct run *run)
 {
 	WRITE_ONCE(run->end_ns, clock_ns());
 	atomic_dec(&run->running);
+	wake_up_all(&ended);
 	thread_exit();
 }
 
@@ -77,8 +83,10 @@ static void add_sample(struct run *run, u64 ns)
 
 static bool enough(const struct run *run, u64 purges_before)
 {
+	if (READ_ONCE(run->stop))
+		return true;
 	return run->t.samples >= run->t.rounds &&
-	       (run->t.samples >= MAX_TOP * 1000 - 1 ||
+	       (run->t.samples >= VMTEST_MAX_SAMPLES ||
 		vm_event_sum(VM_vmap_purges) - purges_before > run->t.min_purges);
 }
 
@@ -88,7 +96,8 @@ static void sample(void *arg)
 	struct run *run = arg;
 
 	/* Until the first purge areas are made and no backlog is met. */
-	for (; vm_event_sum(VM_vmap_purges) == purges && run->t.min_purges; next += PERIOD_NS)
+	for (; vm_event_sum(VM_vmap_purges) == purges && run->t.min_purges && !READ_ONCE(run->stop);
+	     next += PERIOD_NS)
 		sleep_until(next);
 	next = clock_ns() + PERIOD_NS;
 	while (!enough(run, purges)) {
@@ -97,6 +106,7 @@ static void sample(void *arg)
 		add_sample(run, now - next);
 		next += (now - next) / PERIOD_NS * PERIOD_NS + PERIOD_NS;
 	}
+	ASSERT(run->t.samples / 1000 < MAX_TOP, "%lu samples", run->t.samples);
 	run->t.max_ns = run->top[0];
 	run->t.p999_ns = run->top[run->t.samples / 1000];
 	WRITE_ONCE(run->stop, true);
@@ -202,32 +212,34 @@ static u32 make_busy(void **busy, bool holes)
 static void measure(void *arg)
 {
 	struct run *run = arg;
-	u64 seed = smp_cpu_id() + 1, i;
-	u32 kind = run->t.kind, n = 0;
+	u64 seed = smp_cpu_id() + 1, done;
+	u32 kind = run->t.kind, n = 0, i;
 	void **busy = NULL;
 
 	if (kind == VMTEST_full_fit_alloc || kind == VMTEST_long_busy_list_alloc)
 		busy = vzalloc(BUSY_AREAS * sizeof(*busy));
 	if (busy)
 		n = make_busy(busy, kind == VMTEST_full_fit_alloc);
-	for (i = 0; i < run->t.rounds; i++)
+	for (done = 0; done < run->t.rounds && !READ_ONCE(run->stop); done++)
 		if (!cases[kind](&seed))
 			atomic_inc(&run->t.failed);
 	for (i = 0; i < n; i++)
 		vfree(busy[i]);
 	vfree(busy);
-	(void)atomic_add_fetch(&run->t.operations, run->t.rounds);
+	(void)atomic_add_fetch(&run->t.operations, done);
 	end(run);
 }
 
 /* ---- Around them ----------------------------------------------------------------------------- */
 
+/* Without one of them the others would run for ever, or measure something else: all stop. */
 static void start(struct run *run, const char *name, void (*fn)(void *), u8 prio, unsigned cpu)
 {
 	struct thread *t = thread_create(name, fn, run, prio, NULL, NULL);
 
 	if (!t) {
-		run->t.failed++;
+		atomic_inc(&run->t.failed);
+		WRITE_ONCE(run->stop, true);
 		return;
 	}
 	atomic_inc(&run->running);
@@ -256,8 +268,10 @@ static void run_threads(struct run *run)
 		start(run, "vmtest", latency ? work : measure, PRIO_WORKER, cpu_of(i));
 	if (latency)
 		start(run, "sampler", sample, PRIO_SAMPLER, cpu_of(0));
-	while (READ_ONCE(run->running))
-		sleep_until(clock_ns() + PERIOD_NS);
+	if (wait_event_killable(&ended, !READ_ONCE(run->running))) {
+		WRITE_ONCE(run->stop, true);
+		wait_event(&ended, !READ_ONCE(run->running));
+	}
 	run->t.elapsed_ns = run->end_ns - begin;
 	count(&run->t, 1);
 	run->t.lazy_peak_pages = vmap_lazy_peak;
@@ -284,19 +298,45 @@ static s64 run_with_settings(struct run *run)
 	return purge_policy_set(policy);
 }
 
+static bool within_limits(const struct vmtest *t)
+{
+	bool latency = t->kind <= VMTEST_LATENCY_RANDOM;
+
+	return t->kind < NR_VMTESTS && t->threads && t->threads <= VMTEST_MAX_THREADS &&
+	       t->lazy_max_pages <= VMTEST_MAX_PAGES && t->min_purges <= VMTEST_MAX_PURGES &&
+	       t->rounds && t->rounds <= (latency ? VMTEST_MAX_SAMPLES : VMTEST_MAX_ROUNDS);
+}
+
+/* Of the caller's struct only what it asks for is read: all results begin with 0. */
+static int read_request(struct vmtest *t, u64 buf)
+{
+	struct vmtest asked;
+
+	if (copy_from_user(&asked, buf, offsetof(struct vmtest, samples)))
+		return -EFAULT;
+	*t = (struct vmtest){
+		.kind = asked.kind,
+		.threads = asked.threads,
+		.lazy_max_pages = asked.lazy_max_pages,
+		.rounds = asked.rounds,
+		.min_purges = asked.min_purges,
+	};
+	memcpy(t->policy, asked.policy, sizeof(t->policy) - 1);
+	return within_limits(t) ? 0 : -EINVAL;
+}
+
 static s64 run_as_asked(u64 buf)
 {
 	struct run *run = kzalloc(sizeof(*run));
-	s64 err = -EFAULT;
+	s64 err;
 
 	if (!run)
 		return -ENOMEM;
-	if (!copy_from_user(&run->t, buf, sizeof(run->t))) {
-		run->t.policy[sizeof(run->t.policy) - 1] = '\0';
-		err = run->t.kind < NR_VMTESTS && run->t.threads ? run_with_settings(run) : -EINVAL;
-		if (!err && copy_to_user(buf, &run->t, sizeof(run->t)))
-			err = -EFAULT;
-	}
+	err = read_request(&run->t, buf);
+	if (!err)
+		err = run_with_settings(run);
+	if (!err && copy_to_user(buf, &run->t, sizeof(run->t)))
+		err = -EFAULT;
 	kfree(run);
 	return err;
 }
@@ -307,10 +347,11 @@ s64 sys_vmtest(u64 buf)
 	static bool running;
 	s64 err;
 
-	if (!current->task->privileged)
+	if (!handle_has_control(current->task))
 		return -EPERM;
 	if (xchg(&running, true))
 		return -EBUSY;
+	wait_queue_init(&ended);
 	err = run_as_asked(buf);
 	store_release(&running, false);
 	return err;

@@ -61,3 +61,10 @@ def test_the_kernels_own_tests_pass_in_bochs():
     plan, tests = parse_ktap(bochs("tlbsan=on ktest"))
     assert plan == len(tests) > 30
     assert all(ok for _, ok, _ in tests), tests
+
+
+def test_what_user_mode_loads_into_the_cpu():
+    """Bochs faults where QEMU does not."""
+    console = bochs("run=run+cpustate;poweroff")
+    result, = [r for r in parse_results(console) if r.get("workload") == "cpustate"]
+    assert result["failed"] == 0, console

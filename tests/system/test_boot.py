@@ -1,7 +1,7 @@
 """Booting: numbers of CPUs, sparse ids, emulators' threads, firmware, memory, and the ways out."""
 import pytest
 
-from gather_vm import FAIL, OVMF, PANIC, PASS
+from gather_vm import FAIL, ISO, OVMF, PANIC, PASS
 
 MIN_MEM = 32  # MiB; the least the documentation promises
 
@@ -99,3 +99,33 @@ def test_reboot(run):
 
 def test_without_fw_cfg_it_runs_the_tour(boot):
     boot(None).expect(r"^Plan: for each of 4 policies")
+
+
+# What a CPU model lacks, as QEMU takes it away, and the names that must be in the line.
+LACKING = {"qemu64,-nx": ["nx"], "qemu64,-syscall": ["syscall"], "qemu64,-pge": ["pge"],
+           "qemu64,-apic": ["apic"], "qemu64,-fxsr": ["fxsr"], "qemu64,-sse2": ["sse2"],
+           "qemu64,-tsc": ["tsc"], "qemu64,-nx,-syscall": ["syscall", "nx"],
+           "qemu64,-lm": ["64-bit-mode"], "qemu32": ["64-bit-mode"], "pentium": ["64-bit-mode"]}
+
+
+def check_lacking(vm, names):
+    assert vm.wait_exit(stall=60) == PANIC, vm.console
+    line, = vm.lines("^boot: this CPU lacks ")
+    assert set(names) <= set(line.split(":")[1].split()), line
+    assert "long mode" not in vm.console
+
+
+@pytest.mark.parametrize("cpu", LACKING)
+def test_an_unsupported_cpu_is_named_and_ends_the_run(boot, cpu):
+    check_lacking(boot("run=poweroff", extra=["-cpu", cpu]), LACKING[cpu])
+
+
+@pytest.mark.parametrize("cpu", ["qemu64,-nx", "qemu64,-lm"])
+def test_an_unsupported_cpu_by_the_pvh_entry(boot, cpu):
+    kernel = ["-kernel", str(ISO.parent / "gather.elf"), "-cpu", cpu]
+    check_lacking(boot("run=poweroff", extra=kernel), LACKING[cpu])
+
+
+@pytest.mark.parametrize("cpu", ["qemu64", "Nehalem", "EPYC", "max,-xsave,-smap,-smep"])
+def test_supported_cpus(run, cpu):
+    run("run lru-read --mib 4; poweroff", extra=["-cpu", cpu])

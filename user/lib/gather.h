@@ -7,6 +7,7 @@
 #ifndef USER_LIB_GATHER_H
 #define USER_LIB_GATHER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <unistd.h>
 #include <sys/syscall.h>
@@ -16,6 +17,11 @@
 static inline int gather_handle_close(int handle)
 {
 	return (int)syscall(SYS_handle_close, handle);
+}
+
+static inline int gather_handle_inherit(int control, bool on)
+{
+	return (int)syscall(SYS_handle_inherit, control, on);
 }
 
 static inline int gather_ipc_call(int endpoint, struct ipc_msg *msg)
@@ -33,9 +39,9 @@ static inline int gather_ipc_reply_recv(int endpoint, struct ipc_msg *msg)
 	return (int)syscall(SYS_ipc_reply_recv, endpoint, msg);
 }
 
-static inline int gather_object_create(int pager, uint64_t cookie, uint64_t bytes)
+static inline int gather_object_create(int endpoint, uint64_t cookie, uint64_t bytes)
 {
-	return (int)syscall(SYS_object_create, pager, cookie, bytes);
+	return (int)syscall(SYS_object_create, endpoint, cookie, bytes);
 }
 
 /* Returns (void *)-1, which is MAP_FAILED, on error. */

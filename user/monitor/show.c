@@ -6,7 +6,6 @@
 #include "user/monitor/system.h"
 
 static struct cpu_sample sample;
-static struct info_task tasks[MAX_TASKS];
 
 static const char *const reasons[NR_TLB_REASONS] = {
 	[TLB_RECLAIM] = "reclaim", [TLB_MIGRATE] = "migrate", [TLB_UNMAP] = "unmap",
@@ -142,7 +141,8 @@ bool command_mem(int argc, char **argv)
 
 bool command_ps(int argc, char **argv)
 {
-	int count = system_tasks(tasks);
+	const struct info_task *tasks;
+	int count = system_tasks(&tasks);
 
 	(void)argc;
 	(void)argv;

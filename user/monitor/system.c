@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool refused(const char *what)
@@ -32,14 +33,26 @@ bool system_vmstat(struct info_vmstat *vmstat)
 	       refused("memory statistics");
 }
 
-int system_tasks(struct info_task tasks[MAX_TASKS])
+/* A buffer that comes back full may have been too small. */
+int system_tasks(const struct info_task **tasks)
 {
-	long bytes = gather_info(INFO_TASKS, tasks, MAX_TASKS * sizeof(*tasks));
+	static struct info_task *buffer;
+	static size_t room = 64;
+	long bytes;
 
-	if (bytes >= 0)
-		return (int)((size_t)bytes / sizeof(*tasks));
-	refused("task information");
-	return -1;
+	for (;; room *= 2) {
+		free(buffer);
+		buffer = malloc(room * sizeof(*buffer));
+		bytes = buffer ? gather_info(INFO_TASKS, buffer, room * sizeof(*buffer)) : -1;
+		if (bytes < 0) {
+			refused("task information");
+			return -1;
+		}
+		if ((size_t)bytes < room * sizeof(*buffer))
+			break;
+	}
+	*tasks = buffer;
+	return (int)((size_t)bytes / sizeof(*buffer));
 }
 
 bool system_trace(struct trace_record *records, size_t bytes, size_t *count)

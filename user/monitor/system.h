@@ -11,7 +11,6 @@
 #include "user/lib/gather.h"
 
 #define MAX_CPUS    64
-#define MAX_TASKS   256
 #define MIB_OF(pages) ((pages) / 256)
 
 typedef unsigned long long ull; /* what %llu prints */
@@ -25,8 +24,8 @@ bool system_info(struct info_system *sys);
 bool system_cpus(struct cpu_sample *sample);
 bool system_vmstat(struct info_vmstat *vmstat);
 
-/* Returns the number of tasks, or -1. */
-int system_tasks(struct info_task tasks[MAX_TASKS]);
+/* All tasks, in memory that is good until the next call; their number, or -1. */
+int system_tasks(const struct info_task **tasks);
 
 /* What the rings of the event trace hold, in no order; *count of them. */
 bool system_trace(struct trace_record *records, size_t bytes, size_t *count);

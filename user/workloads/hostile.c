@@ -39,11 +39,14 @@
 static const char usage[] =
 	"usage: hostile [--seed N] [--calls N] [--threads N]    1, 100000, 8\n";
 
-/* Shared by the supervisor and all attackers. */
-static struct shared {
+/* Shared by the supervisor and all attackers, far from whatever an attacker is told to write. */
+struct shared {
 	atomic_ulong calls;
 	atomic_int children;
-} *shared;
+};
+
+#define SHARED_PAGE 0x300000000000UL
+#define shared      ((struct shared *)SHARED_PAGE)
 
 static unsigned int seed = 1, calls = 100000, threads = 8;
 static uint8_t *object; /* pages of an attacker that is its own pager */
@@ -404,8 +407,8 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	args_take_all(PROGRAM, usage, options, argc, argv);
-	shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
+	if (mmap(shared, PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS, -1,
+		 0) == MAP_FAILED)
 		return EXIT_BROKEN;
 	while (atomic_load(&shared->calls) < calls) {
 		pid_t pid = fork();
