@@ -81,11 +81,15 @@ static struct mm *child_mm(u64 flags)
 
 static s64 clone_task(const struct trap_frame *tf, const struct clone_args *args)
 {
-	struct mm *mm = child_mm(args->flags);
-	struct task *child = mm ? task_create(current->task->name, mm, current->task) : NULL;
+	struct task *child;
 	struct thread *t;
+	struct mm *mm;
 	u32 pid;
 
+	if (tasks_full())
+		return -EAGAIN;
+	mm = child_mm(args->flags);
+	child = mm ? task_create(current->task->name, mm, current->task) : NULL;
 	if (!child) {
 		mm_put(mm);
 		return -ENOMEM;

@@ -9,6 +9,7 @@
 #include "kernel/log.h"
 #include "kernel/thread.h"
 #include "kernel/trace.h"
+#include "mm/fail.h"
 
 /* How many arguments, and the function that takes them; F: it wants all registers. */
 enum { ARGS_0, ARGS_1, ARGS_2, ARGS_3, ARGS_4, ARGS_6, ARGS_F };
@@ -69,6 +70,7 @@ void syscall_dispatch(struct trap_frame *tf)
 	s64 result = -ENOSYS;
 
 	this_cpu_add64(stat.syscalls, 1);
+	fail_begin_call();
 	TRACE(syscall, tf->rax, tf->rdi);
 	if (s) {
 		result = call(s, tf);
@@ -76,6 +78,7 @@ void syscall_dispatch(struct trap_frame *tf)
 		count_vm_event(unknown_syscalls);
 		pr_debug("%s: unknown system call %lu\n", current->name, tf->rax);
 	}
+	fail_end_call();
 	tf->rax = (u64)result; /* after a successful exec: 0, in a frame that exec filled */
 	ASSERT(current->nr_mutexes == 0, "%s leaves a system call holding %s", current->name,
 	       current->mutexes[0]->name);

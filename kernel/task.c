@@ -21,6 +21,11 @@ static u32 nr_tasks;
 #define TASK_ORDER 0
 _Static_assert(sizeof(struct task) <= PAGE_SIZE << TASK_ORDER, "a task fits its pages");
 
+bool tasks_full(void)
+{
+	return READ_ONCE(nr_tasks) >= threads_max();
+}
+
 struct task *task_create(const char *name, struct mm *mm, struct task *parent)
 {
 	struct task *task = kpage_alloc(TASK_ORDER);

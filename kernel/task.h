@@ -55,6 +55,8 @@ struct task {
 
 /* A task without threads; takes over mm. parent may be NULL. NULL when memory is short. */
 struct task *task_create(const char *name, struct mm *mm, struct task *parent);
+/* There are as many as there may be (threads_max), zombies included: who forks gets -EAGAIN. */
+bool tasks_full(void);
 /* Undo task_create; it never ran. */
 void task_destroy(struct task *task);
 /*

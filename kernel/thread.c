@@ -14,6 +14,7 @@
 #define FIRST_KERNEL_TID (1u << 22)
 
 static u32 last_id, nr_kernel_threads;
+static u32 nr_user_threads; /* atomic */
 
 /* Threads that have ended, chained by run_node. Written with interrupts off, by the scheduler. */
 static const struct lock_class dead_class = {"dead threads", RANK_WAIT, true};
@@ -33,15 +34,35 @@ static u32 choose_tid(const struct task *task)
 	return READ_ONCE(task->nr_threads) ? thread_new_id() : task->pid;
 }
 
+/* Their stacks may fill an eighth of memory, as Linux's threads-max. Servers are never refused. */
+static bool room_for_thread(const struct task *task)
+{
+	if (atomic_add_fetch(&nr_user_threads, 1) <= threads_max() || task->server)
+		return true;
+	atomic_dec(&nr_user_threads);
+	return false;
+}
+
+u64 threads_max(void)
+{
+	return MAX(mem_total_pages / (8 * (KERNEL_STACK_SIZE / PAGE_SIZE)), 64ul);
+}
+
 struct thread *thread_create(const char *name, void (*fn)(void *), void *arg, u8 prio,
 			     struct task *task, struct mm *mm)
 {
 	struct thread *t;
 
 	thread_free_dead();
-	t = kzalloc(sizeof(*t));
-	if (!t)
+	if (task && !room_for_thread(task))
 		return NULL;
+	t = kzalloc(sizeof(*t));
+	if (!t) {
+		if (task)
+			atomic_dec(&nr_user_threads);
+		return NULL;
+	}
+	t->counted = task;
 	t->stack_base = kernel_stack_alloc();
 	t->fpu = task ? fpu_alloc() : NULL;
 	if (!t->stack_base || (task && !t->fpu)) {
@@ -66,6 +87,8 @@ struct thread *thread_create(const char *name, void (*fn)(void *), void *arg, u8
 
 void thread_free(struct thread *t)
 {
+	if (t->counted)
+		atomic_dec(&nr_user_threads);
 	if (t->stack_base)
 		kernel_stack_free(t->stack_base);
 	fpu_free(t->fpu);

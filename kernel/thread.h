@@ -20,6 +20,7 @@ enum thread_state {
 
 /* Thread flags. */
 #define PF_MEMALLOC 1u /* may use the last frames: it is freeing memory, or serves those who do */
+#define PF_FAIL     2u /* its allocations fail, on purpose, in this system call (mm/fail.h) */
 
 #define THREAD_NAME_LEN   28
 #define KERNEL_STACK_SIZE (4 * PAGE_SIZE)
@@ -38,6 +39,7 @@ struct thread {
 	struct task *task; /* NULL for kernel threads */
 	struct mm *mm;
 	u64 stack_base;
+	bool counted; /* among those of threads_max */
 	char name[THREAD_NAME_LEN];
 
 	/* Under the run-queue lock of `cpu`. */
@@ -81,6 +83,11 @@ struct thread *thread_create(const char *name, void (*fn)(void *), void *arg, u8
 			     struct task *task, struct mm *mm);
 /* An id that no task or user thread has. Kernel threads count from 2^22 on, Linux's last pid. */
 u32 thread_new_id(void);
+/*
+ * How many threads of user programs there may be at a time, and how many tasks, those that nobody
+ * has waited for yet included.
+ */
+u64 threads_max(void);
 /* Put a new thread on a run queue. */
 void thread_start(struct thread *thread);
 /* A kernel thread, created and started; panics when it cannot (boot only). */

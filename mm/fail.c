@@ -35,13 +35,23 @@ void fail_init(void)
 		pr_warn("fail=%s is unknown: tlb_ubc and every:K are\n", value);
 }
 
+void fail_begin_call(void)
+{
+	const struct task *task = current->task;
+
+	if (unlikely(every) && !task->server && !task->protected &&
+	    atomic_add_fetch(&asked, 1) % every == 0)
+		current->flags |= PF_FAIL;
+}
+
+void fail_end_call(void)
+{
+	current->flags &= ~PF_FAIL;
+}
+
 bool should_fail(void)
 {
-	if (likely(!every) || !scheduler_running)
-		return false;
-	if (!current->task || current->task->server || (current->flags & PF_MEMALLOC))
-		return false;
-	return atomic_add_fetch(&asked, 1) % every == 0;
+	return unlikely(every) && scheduler_running && (current->flags & PF_FAIL);
 }
 
 #endif

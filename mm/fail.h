@@ -3,8 +3,8 @@
  * is not handled; here every place gets its turn. (Linux: fault injection, failslab.)
  *
  *   fail=tlb_ubc    no thread gets a page for its flush batch
- *   fail=every:K    every K-th allocation that a user's thread asks for, of frames or of kernel
- *                   objects, finds no memory; servers and kernel threads get theirs
+ *   fail=every:K    in every K-th system call all allocations fail, of frames and of kernel objects;
+ *                   those of servers and of what the out-of-memory killer spares get theirs
  */
 #pragma once
 
@@ -13,12 +13,17 @@
 #ifdef GATHER_RELEASE
 #define fail_tlb_ubc false
 #define fail_init()  ((void)0)
-#define should_fail() false
+#define fail_begin_call() ((void)0)
+#define fail_end_call()   ((void)0)
+#define should_fail()     false
 #else
 extern bool fail_tlb_ubc;
 
 /* Reads fail=. Boot only. */
 void fail_init(void);
-/* Is it this allocation's turn? Any context. */
+/* A system call begins: is it its turn? */
+void fail_begin_call(void);
+void fail_end_call(void);
+/* Is this allocation in such a call? Any context. */
 bool should_fail(void);
 #endif

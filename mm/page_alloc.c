@@ -3,6 +3,7 @@
 #include "arch/layout.h"
 #include "kernel/lib.h"
 #include "kernel/sched.h"
+#include "kernel/task.h"
 #include "kernel/thread.h"
 #include "kernel/trace.h"
 #include "mm/buddy.h"
@@ -144,8 +145,11 @@ static u64 reserve_for(u32 gfp)
 /* Reclaim until frames come free. false: nothing left to reclaim and nobody left to end. */
 static bool make_room(unsigned order)
 {
-	return !(current->flags & PF_MEMALLOC) && (try_to_free_pages(order) || vmap_give_back() ||
-						    wait_for_foreign_pages() || out_of_memory());
+	if (current->flags & PF_MEMALLOC)
+		return false;
+	thread_free_dead(); /* their stacks */
+	return try_to_free_pages(order) || vmap_give_back() ||
+	       wait_for_foreign_pages() || out_of_memory();
 }
 
 /* Enough frames, but not in one piece. */

@@ -29,6 +29,7 @@ USER_SRC_pingpong := user/workloads/pingpong.c
 USER_SRC_badptr := user/workloads/badptr.c
 USER_SRC_pager := user/workloads/pager.c
 USER_SRC_hostile := user/workloads/hostile.c
+USER_SRC_hoard := user/workloads/hoard.c
 USER_SRC_tlbprobe := user/workloads/tlbprobe.c
 USER_SRC_purge-latency := user/workloads/purge-latency.c
 USER_SRC_vmalloc-test := user/workloads/vmalloc-test.c
@@ -43,7 +44,7 @@ USER_SRC_rights := user/workloads/rights.c
 USER_SRC_vmtest-args := user/workloads/vmtest-args.c
 
 USER_WORKLOADS := lru-read lru-write churn movers fragment pingpong hog spin badptr cyclic \
-	ranges procs clocks spread cpustate
+	ranges procs clocks spread cpustate hoard
 USER_PROGRAMS := fs monitor tlbprobe pager hostile purge-latency vmalloc-test vmtest-args rights \
 	killable $(USER_WORKLOADS)
 

@@ -122,7 +122,7 @@ static unsigned long address(void)
 static unsigned long length(void)
 {
 	switch (below(8)) {
-	case 0: return edge();
+	case 0: return below(16) ? below(1 << 16) : edge();
 	case 1: return below(1 << 20);
 	case 2: return below(ARENA_PAGES) * PAGE;
 	default: return below(2 * PAGE);
@@ -168,8 +168,9 @@ static unsigned long argument(char kind)
 	case 'd': return below(8) ? below(16) : edge();     /* descriptor */
 	case 'h': return below(8) ? below(12) : edge();     /* handle */
 	case 'r': return below(8) ? below(8) : edge();      /* protection */
-	case 'm': return (unsigned long[]){ 0x22, 0x21, 0x32, 0x31, 0x12, 0x11, 0x2, 0x1, 0x8022,
-					    0x100022 }[below(10)]; /* mmap's flags */
+	case 'm': /* mmap's flags, MAP_POPULATE not often */
+		return (unsigned long[]){ 0x22, 0x21, 0x32, 0x31, 0x12, 0x11, 0x2, 0x1,
+					    0x100022, 0x8022 }[below(below(16) ? 9 : 10)];
 	case 'o': return below(4) ? below(64) * PAGE : edge(); /* offset */
 	case 's': return below(8) ? (unsigned long)paths[below(13)] : address();
 	case 'n': return below(32);
@@ -203,7 +204,7 @@ static const struct call {
 	{ SYS_dup2, "dd", 3, 0 }, { SYS_nanosleep, "tp", 3, WAITS }, { SYS_getpid, "", 1, 0 },
 	{ SYS_wait4, "kpnp", 3, WAITS }, { SYS_kill, "ki", 2, 0 }, { SYS_tkill, "ki", 1, 0 },
 	{ SYS_fcntl, "dnx", 3, 0 }, { SYS_ftruncate, "do", 6, 0 }, { SYS_unlink, "s", 3, 0 },
-	{ SYS_mlockall, "n", 1, 0 }, { SYS_arch_prctl, "xp", 1, 0 }, { SYS_futex, "pnxtpx", 6, WAITS },
+	{ SYS_mlockall, "n", 1, 0 }, { SYS_futex, "pnxtpx", 6, WAITS },
 	{ SYS_sched_setaffinity, "klp", 2, 0 }, { SYS_sched_getaffinity, "klp", 2, 0 },
 	{ SYS_set_tid_address, "p", 1, 0 }, { SYS_clock_gettime, "np", 3, 0 },
 	{ SYS_clock_nanosleep, "nntp", 3, WAITS }, { SYS_openat, "xscn", 3, 0 },
@@ -219,16 +220,29 @@ static const struct call {
 
 #define NR_CALLS (sizeof(table) / sizeof(table[0]))
 
-static long invoke(long number, const char *kinds)
+/* Not the C library's: it needs errno, and so the FS base, which may be anything by now. */
+static long raw_syscall(long number, const unsigned long a[6])
+{
+	register unsigned long r10 __asm__("r10") = a[3];
+	register unsigned long r8 __asm__("r8") = a[4];
+	register unsigned long r9 __asm__("r9") = a[5];
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static void invoke(long number, const char *kinds)
 {
 	unsigned long a[6] = { 0 };
-	long result;
 
 	for (int i = 0; i < 6 && kinds[i]; i++)
 		a[i] = argument(kinds[i]);
-	result = syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	raw_syscall(number, a);
 	atomic_fetch_add_explicit(&shared->calls, 1, memory_order_relaxed);
-	return result;
 }
 
 static const struct call *choose(bool may_wait)
@@ -253,19 +267,24 @@ static const struct call *choose(bool may_wait)
 	}
 }
 
-/* Any number but those that make processes: see multiply. */
+/* Any number but those that make processes (see multiply) or take the thread-local data away. */
 static long any_number(void)
 {
 	long number = below(2) ? (long)below(512) : (long)draw();
 
-	return number == SYS_clone || number == SYS_fork || number == SYS_vfork ? SYS_getpid : number;
+	if (number == SYS_clone || number == SYS_fork || number == SYS_vfork ||
+	    number == SYS_arch_prctl)
+		return SYS_getpid;
+	return number;
 }
 
 static void one_call(bool may_wait)
 {
 	const struct call *call = choose(may_wait);
 
-	if (below(64) == 0)
+	if (below(10000) == 0)
+		invoke(SYS_arch_prctl, "xp"); /* afterwards it has no thread-local data any more */
+	else if (below(64) == 0)
 		invoke(any_number(), below(2) ? "xxxxxx" : "papapl");
 	else
 		invoke(call->number, call->arguments);
@@ -308,7 +327,7 @@ static void *attack(void *number)
 	for (int i = 0; i < LIFE / 8; i++) {
 		if (below(500) == 0)
 			multiply();
-		else if (below(300) == 0)
+		else if (below(3000) == 0)
 			touch();
 		else if (below(40) == 0)
 			mmap((void *)arena_page(), PAGE << below(4), PROT_READ | PROT_WRITE,
