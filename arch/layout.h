@@ -17,7 +17,7 @@
 #define USER_END  0x00007ffffffff000
 
 #define DIRECT_MAP_BASE 0xffff800000000000
-#define DIRECT_MAP_SIZE 0x0000400000000000
+#define DIRECT_MAP_PHYS 0x0000008000000000 /* 512 GiB: memory above is not mapped, nor used */
 #define VMALLOC_BASE    0xffffc00000000000
 #define VMALLOC_END     0xffffc01000000000
 #define MMIO_BASE       0xffffd00000000000

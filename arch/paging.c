@@ -204,22 +204,36 @@ void *table_take_empty(u64 *pml4, u64 va, unsigned level)
 	return table;
 }
 
+/*
+ * One step: the entry of the largest page that fits. What lies in a large page already is passed
+ * over, and where there is a table of small ones it is used: firmware may name memory twice.
+ */
+static u64 map_next(u64 va, u64 phys, u64 left, u64 bits)
+{
+	u64 *pmd = walk_to_level(kernel_pml4, va, 1, true), *table;
+
+	if (!pmd)
+		panic("no memory for the kernel's page tables");
+	pmd += table_index(va, 1);
+	if (pte_is_huge(*pmd))
+		return PMD_PAGE_SIZE - va % PMD_PAGE_SIZE;
+	if (!*pmd && IS_ALIGNED(va | phys, PMD_PAGE_SIZE) && left >= PMD_PAGE_SIZE) {
+		*pmd = phys | bits | PTE_PS;
+		return PMD_PAGE_SIZE;
+	}
+	table = walk_to_level(kernel_pml4, va, 0, true);
+	if (!table)
+		panic("no memory for the kernel's page tables");
+	table[table_index(va, 0)] = phys | bits;
+	return PAGE_SIZE;
+}
+
 void map_kernel_range(u64 va, u64 phys, u64 len, u64 bits)
 {
-	u64 end = va + len;
+	u64 done, step;
 
-	while (va < end) {
-		bool large = IS_ALIGNED(va | phys, PMD_PAGE_SIZE) && end - va >= PMD_PAGE_SIZE;
-		unsigned level = large ? 1 : 0;
-		u64 *table = walk_to_level(kernel_pml4, va, level, true);
-		u64 step = large ? PMD_PAGE_SIZE : PAGE_SIZE;
-
-		if (!table)
-			panic("no memory for the kernel's page tables");
-		table[table_index(va, level)] = phys | bits | (large ? PTE_PS : 0);
-		va += step;
-		phys += step;
-	}
+	for (done = 0; done < len; done += step)
+		step = map_next(va + done, phys + done, len - done, bits);
 }
 
 /* The direct map of [start, end), read-only where the kernel's text and constants lie. */
@@ -260,9 +274,9 @@ void paging_init(u64 (*alloc)(void))
 	for (i = 0; i < boot_info.nr_mem; i++) {
 		struct boot_mem *m = &boot_info.mem[i];
 
-		if (is_ram(m->type) && m->base < DIRECT_MAP_SIZE)
+		if (is_ram(m->type) && m->base < DIRECT_MAP_PHYS)
 			map_direct(ALIGN_DOWN(m->base, PAGE_SIZE),
-				   MIN(ALIGN_UP(m->base + m->len, PAGE_SIZE), DIRECT_MAP_SIZE));
+				   MIN(ALIGN_UP(m->base + m->len, PAGE_SIZE), (u64)DIRECT_MAP_PHYS));
 	}
 	map_segment(__text_start, __text_end, KERNEL_RX);
 	map_segment(__rodata_start, __rodata_end, KERNEL_RO);

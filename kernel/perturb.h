@@ -34,6 +34,7 @@
 	X(page_candidate) /* reclaim has chosen a page, and not unmapped it yet */                  \
 	X(page_take)      /* a page is about to leave the cache, or its place in it, for good */     \
 	X(made_writable)  /* an object may be written from now on, old frames are not flushed yet */ \
+	X(cow_flushed)    /* copy-on-write: the old page is unmapped, the copy not made yet */        \
 	X(gen_bumped)     /* a batch has gathered; its generation is new, the shadow does not know yet */ \
 	X(protect_flushed) /* mprotect has flushed, and not returned yet */                         \
 	X(migrate_unmapped) /* a batch has migration entries, and is not flushed yet */            \

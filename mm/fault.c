@@ -7,6 +7,7 @@
 #include "arch/paging.h"
 #include "arch/trap.h"
 #include "kernel/lib.h"
+#include "kernel/perturb.h"
 #include "kernel/signal.h"
 #include "kernel/task.h"
 #include "kernel/trace.h"
@@ -152,6 +153,7 @@ static int copy_on_write(struct fault *f, struct page *old)
 	spin_unlock(&f->mm->ptl);
 
 	flush_tlb_mm_range(f->mm, f->addr, f->addr + PAGE_SIZE, TLB_COW);
+	SYNC_POINT(cow_flushed);
 
 	err = map_new_page(f, old);
 	if (err)

@@ -4,6 +4,7 @@
  * tests/exhibits.
  */
 #include "arch/layout.h"
+#include "arch/paging.h"
 #include "arch/uaccess.h"
 #include "drivers/clock.h"
 #include "kernel/cpu.h"
@@ -11,6 +12,7 @@
 #include "kernel/perturb.h"
 #include "kernel/sched.h"
 #include "kernel/task.h"
+#include "kernel/thread.h"
 #include "mm/lru.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
@@ -159,6 +161,49 @@ KTEST(a_private_copy_waits_for_the_flush_that_a_batch_owes)
 	try_to_unmap_flush();
 	put_page(page);
 	put_page(page);
+	end_file();
+}
+
+static struct thread *storer;
+
+static void store_without_memory(void *addr)
+{
+	storer = current;
+	if (put_user_u32((u64)addr, 7) == 0)
+		atomic_inc(&wrong);
+	end_beside();
+}
+
+/* Copy-on-write that finds no memory puts the old page back, unless a truncation came between. */
+KTEST(a_copy_that_fails_does_not_bring_a_truncated_page_back)
+{
+	struct list_head taken;
+	pte_t *pte;
+	u32 value;
+	u64 at;
+
+	if (cpus_online() < 2)
+		return;
+	begin_file();
+	put_page(add_page(0));
+	at = (u64)mm_map(space, 0, PAGE_SIZE, VMA_READ | VMA_WRITE | VMA_MAYWRITE, object, 0, NULL,
+			 false);
+	KT_EXPECT(get_user(&value, at) == 0);
+	pause_at(SYNC_cow_flushed, other_cpu(0));
+	start_on(other_cpu(0), store_without_memory, at, space);
+	KT_WAIT_FOR(paused_at(SYNC_cow_flushed));
+	WRITE_ONCE(storer->killed, 1); /* it shall not wait for memory */
+	object_resize(object, 0);
+	current->flags |= PF_MEMALLOC; /* to the last frame */
+	take_frames(&taken, 0, 0);
+	release(SYNC_cow_flushed);
+	while (!READ_ONCE(ended))
+		stay_awake();
+	current->flags &= ~PF_MEMALLOC;
+	give_frames(&taken);
+	pte = pte_lookup(space->pml4, at);
+	KT_EXPECT(pte && !pte_read(pte), "the page is mapped again: %lx", pte ? pte_read(pte) : 0);
+	KT_EXPECT(wrong == 0);
 	end_file();
 }
 

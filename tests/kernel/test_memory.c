@@ -166,3 +166,22 @@ KTEST(vfree_leaves_no_stale_translation)
 	vfree(second);
 	free_pages((struct page *)other, 0);
 }
+
+/* As with firmware that names the same memory twice, within a large page or around small ones. */
+KTEST(kernel_ranges_that_overlap_are_mapped_once)
+{
+	u64 va = MMIO_BASE + 32 * GIB, bits = PTE_P | PTE_W | PTE_NX;
+	pte_t *pte;
+
+	map_kernel_range(va, 0, 2 * PMD_PAGE_SIZE, bits);
+	map_kernel_range(va + PAGE_SIZE, PAGE_SIZE, 3 * PAGE_SIZE, bits);
+	map_kernel_range(va + 2 * PMD_PAGE_SIZE + PAGE_SIZE, 2 * PMD_PAGE_SIZE + PAGE_SIZE, PAGE_SIZE,
+			 bits);
+	map_kernel_range(va + PMD_PAGE_SIZE, PMD_PAGE_SIZE, 2 * PMD_PAGE_SIZE, bits);
+	KT_EXPECT(pte_is_huge(pte_read(pmd_lookup(kernel_pml4, va))));
+	KT_EXPECT(pte_is_huge(pte_read(pmd_lookup(kernel_pml4, va + PMD_PAGE_SIZE))));
+	for (u64 i = 0; i < 512; i++) {
+		pte = pte_lookup(kernel_pml4, va + 2 * PMD_PAGE_SIZE + i * PAGE_SIZE);
+		KT_EXPECT(pte && pte_pfn(pte_read(pte)) == 2 * 512 + i, "page %lu", i);
+	}
+}
