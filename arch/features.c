@@ -10,8 +10,12 @@
 const struct required_feature cpu_required[] = {
 	{1, 0, "fpu"},    {1, 4, "tsc"},   {1, 5, "msr"},   {1, 6, "pae"},   {1, 9, "apic"},
 	{1, 13, "pge"},   {1, 15, "cmov"}, {1, 24, "fxsr"}, {1, 25, "sse"},  {1, 26, "sse2"},
-	{0x80000001, 11, "syscall"},       {0x80000001, 20, "nx"},
-	{0x80000001, 29, "64-bit-mode"},   {0},
+	{0x80000001, 20, "nx"}, {0x80000001, 29, "64-bit-mode"}, {0},
+};
+
+/* Intel's CPUs show this bit in 64-bit mode only (SDM vol. 2, CPUID), so boot.asm cannot look. */
+static const struct required_feature required_in_long_mode[] = {
+	{0x80000001, 11, "syscall"}, {0},
 };
 
 enum cpuid_reg { EAX, EBX, ECX, EDX };
@@ -71,19 +75,27 @@ void cpu_features_detect(void)
 	pr_info("cpu:%s\n", text);
 }
 
-/* The boot CPU has been checked by boot.asm; the others are here. */
-static void require_all(void)
+static const char *first_missing(const struct required_feature *f)
 {
-	for (const struct required_feature *f = cpu_required; f->leaf; f++)
+	for (; f->leaf; f++)
 		if (!has_leaf(f->leaf) || !(cpuid(f->leaf, 0).edx & BIT(f->bit)))
-			panic("the CPU with APIC id %u lacks %s", cpuid_apic_id(), f->name);
+			return f->name;
+	return NULL;
+}
+
+const char *cpu_lacks(void)
+{
+	const char *missing = first_missing(cpu_required);
+
+	return missing ? missing : first_missing(required_in_long_mode);
 }
 
 void cpu_features_enable(void)
 {
 	u64 cr4 = read_cr4() | CR4_OSFXSR | CR4_OSXMMEXCPT | CR4_PGE;
 
-	require_all();
+	if (cpu_lacks())
+		panic("the CPU with APIC id %u lacks %s", cpuid_apic_id(), cpu_lacks());
 	/* Threads move between CPUs: what one has and the kernel uses, all must have. */
 	if (cpu_features & ~detect())
 		panic("CPU with APIC id %u lacks features of the boot CPU (bits %lx)",

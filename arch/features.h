@@ -2,7 +2,7 @@
  * features.h - what this CPU can do, and switching on what the kernel relies on.
  *
  * What the kernel cannot do without is in cpu_required: boot.asm checks it before anything relies on
- * it, in both entries. Of the rest the boot CPU detects what there is, once. Every CPU then enables
+ * it, in both entries, and kernel_main what only shows in 64-bit mode. Of the rest the boot CPU detects what there is, once. Every CPU then enables
  * the same set, and checks that it has it and all that is required.
  */
 #pragma once
@@ -16,6 +16,9 @@ struct required_feature {
 };
 
 extern const struct required_feature cpu_required[];
+
+/* The first required feature that this CPU lacks, or NULL. Any time in 64-bit mode. */
+const char *cpu_lacks(void);
 
 enum cpu_feature {
 	CPU_SMEP,

@@ -12,6 +12,7 @@
 #include "boot/pvh.h"
 #include "drivers/acpi.h"
 #include "drivers/clock.h"
+#include "drivers/exit.h"
 #include "drivers/fw_cfg.h"
 #include "drivers/ioapic.h"
 #include "drivers/lapic.h"
@@ -27,6 +28,18 @@
 void __noreturn kernel_main(u32 magic, u64 mbi_phys);
 
 struct boot_info boot_info;
+
+/* What boot.asm could not see yet; with its words and its status. */
+static void check_boot_cpu(void)
+{
+	const char *missing = cpu_lacks();
+
+	if (!missing)
+		return;
+	kprintf("\nboot: this CPU lacks %s: Gather needs a 64-bit CPU with all of its features "
+		"(docs/01-boot.md)\n", missing);
+	exit_machine(EXIT_PANIC);
+}
 
 static void read_boot_info(u32 magic, u64 mbi_phys)
 {
@@ -84,6 +97,7 @@ static void init_interrupts(void)
 void __noreturn kernel_main(u32 magic, u64 mbi_phys)
 {
 	serial_init();
+	check_boot_cpu();
 	kprintf(", long mode\nGather: a teaching microkernel for TLB shootdown and reclaim\n");
 	init_boot_cpu();
 	read_boot_info(magic, mbi_phys);

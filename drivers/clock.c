@@ -23,7 +23,6 @@
 #define CALIBRATION_HZ 100 /* measures for 1/100 s: the PIT wraps after 55 ms */
 #define SAMPLES        8
 #define RATE_UNIT_HZ   100000 /* finer than this the measurement cannot tell: see rate */
-#define MIN_ALARM_NS   1000
 #define ALARM_SHIFT    28 /* a rate up to 2^36 Hz times 2^28 fits in 64 bits */
 
 /* All counters at one moment. */

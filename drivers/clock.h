@@ -31,6 +31,8 @@ u64 clock_tsc_khz(void);
 /* Spins at least that long. */
 void clock_delay_ns(u64 ns);
 
+#define MIN_ALARM_NS 1000 /* the nearest time that can be set */
+
 /*
  * Calls timer_interrupt once on this CPU at about abs_ns, replacing any earlier alarm. A time in
  * the past rings at once; one further away than the hardware counts rings early. Interrupts off.

@@ -45,6 +45,7 @@ struct cpu {
 	u32 nr_held;
 	u64 slice_end_ns; /* when equals of the current thread get their turn; 0 = no equals */
 	u64 timer_armed_ns; /* what the one-shot timer is set to; 0 = nothing */
+	u64 timer_due_ns;   /* when it should ring: not before it was set */
 	u64 idle_since_ns;
 	bool sends_away; /* the thread that is being switched from goes to another CPU */
 	struct thread *fpu_owner; /* whose registers the FPU holds */

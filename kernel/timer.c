@@ -24,6 +24,7 @@ static void timer_arm(struct cpu *cpu, u64 deadline_ns)
 	if (cpu->timer_armed_ns && cpu->timer_armed_ns <= deadline_ns)
 		return;
 	cpu->timer_armed_ns = deadline_ns;
+	cpu->timer_due_ns = MAX(deadline_ns, clock_ns() + MIN_ALARM_NS);
 	timer_set_deadline_ns(deadline_ns);
 }
 
@@ -37,6 +38,13 @@ void timer_slice_start(void)
 	timer_arm(cpu, cpu->slice_end_ns);
 }
 
+/* An alarm waits while interrupts are off: each tells of one such time, the longest is kept. */
+static void note_lateness(struct cpu *cpu, u64 now)
+{
+	if (cpu->timer_armed_ns && now > cpu->timer_due_ns)
+		cpu->stat.timer_late_ns = MAX(cpu->stat.timer_late_ns, now - cpu->timer_due_ns);
+}
+
 void timer_interrupt(void)
 {
 	struct cpu *cpu = this_cpu();
@@ -44,6 +52,7 @@ void timer_interrupt(void)
 	u64 now = clock_ns();
 
 	cpu->stat.timer_irqs++;
+	note_lateness(cpu, now);
 	cpu->timer_armed_ns = 0;
 	if (cpu->slice_end_ns && now >= cpu->slice_end_ns)
 		WRITE_ONCE(cpu->need_resched, 1);

@@ -1,6 +1,8 @@
 /* mm.c - an address space's life: create, fork, end (see mm.h). */
 #include "mm/mm.h"
 #include "arch/paging.h"
+#include "kernel/errno.h"
+#include "kernel/thread.h"
 #include "mm/huge.h"
 #include "mm/rmap.h"
 #include "mm/slab.h"
@@ -120,6 +122,8 @@ static int fork_range(struct vm_area *child, struct mm *parent, bool *protected)
 
 	huge_split_range(parent, child->start, child->end);
 	for (va = child->start; (from = pte_next(parent->pml4, &va, child->end)); va += PAGE_SIZE) {
+		if (thread_killed(current))
+			return -EINTR;
 		to = pte_alloc(child->mm->pml4, va);
 		if (!to)
 			return -ENOMEM;

@@ -92,7 +92,7 @@ struct mm *mm_create(bool pinned);
 struct mm *mm_get(struct mm *mm);
 /* The last user unmaps all, frees the tables. May sleep; not this CPU's current. NULL: nothing. */
 void mm_put(struct mm *mm);
-/* fork: copy parent's VMAs; private pages are shared copy-on-write. 0 or -ENOMEM. May sleep. */
+/* fork: copy parent's VMAs; private pages are shared copy-on-write. -ENOMEM, -EINTR. Sleeps. */
 int mm_fork(struct mm *child, struct mm *parent);
 /* This thread's address space becomes next (may be NULL), dropping nothing. */
 void mm_switch_current(struct mm *next);

@@ -246,6 +246,7 @@ struct info_cpu {
 	abi_u32 cpu, apic_id;
 	abi_u64 timer_irqs, resched_irqs, serial_irqs, spurious_irqs;
 	abi_u64 context_switches, page_faults, syscalls, idle_ns;
+	abi_u64 timer_late_ns; /* the longest that an alarm was late: interrupts were off */
 	struct tlb_counters tlb[NR_TLB_REASONS];
 };
 

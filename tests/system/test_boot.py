@@ -104,7 +104,7 @@ def test_without_fw_cfg_it_runs_the_tour(boot):
 # What a CPU model lacks, as QEMU takes it away, and the names that must be in the line.
 LACKING = {"qemu64,-nx": ["nx"], "qemu64,-syscall": ["syscall"], "qemu64,-pge": ["pge"],
            "qemu64,-apic": ["apic"], "qemu64,-fxsr": ["fxsr"], "qemu64,-sse2": ["sse2"],
-           "qemu64,-tsc": ["tsc"], "qemu64,-nx,-syscall": ["syscall", "nx"],
+           "qemu64,-tsc": ["tsc"], "qemu64,-nx,-pge": ["pge", "nx"],
            "qemu64,-lm": ["64-bit-mode"], "qemu32": ["64-bit-mode"], "pentium": ["64-bit-mode"]}
 
 

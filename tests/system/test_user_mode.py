@@ -1,4 +1,12 @@
 """What user mode asks of the kernel: each program checks the answers itself, and runs on Linux too."""
+import os
+import subprocess
+from pathlib import Path
+
+from gather_vm import parse_results
+
+ROOT = Path(__file__).resolve().parents[2]
+IRQS_OFF_MAX = 4000  # instructions: the bound that docs/03-threads.md promises
 
 
 def all_right(vm, workload):
@@ -58,3 +66,14 @@ def test_a_killed_process_is_gone_soon(run):
 
 def test_what_user_mode_loads_into_the_cpu(run):
     all_right(run("run cpustate"), "cpustate")
+
+
+def test_interrupts_are_never_off_for_long():
+    """In instructions: an alarm each millisecond, beside what used to keep interrupts off longest."""
+    script = "tlbsan=off run=run+cyclic+2000+&;run+killable;run+lru-read+--mib+300;stat"
+    environment = dict(os.environ, CPUS="1", SHIFT="0", MEM="256", LIMIT="600")
+    run = subprocess.run(["tools/replay", "0", script], cwd=ROOT, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
+                         text=True, errors="replace", timeout=700)
+    latest, = [r for r in parse_results(run.stdout) if r.get("exp") == "alarms"]
+    assert 0 < latest["latest_ns"] <= IRQS_OFF_MAX, run.stdout[-3000:]

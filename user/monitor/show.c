@@ -41,6 +41,16 @@ static void print_activity(void)
 	}
 }
 
+/* As far as alarms came in such times. */
+static void print_latest_alarm(void)
+{
+	uint64_t late = 0;
+
+	for (unsigned int i = 0; i < sample.count; i++)
+		late = sample.cpu[i].timer_late_ns > late ? sample.cpu[i].timer_late_ns : late;
+	printf("\nRESULT exp=alarms latest_ns=%llu\n", (ull)late);
+}
+
 static void print_flushes_by_cpu(void)
 {
 	print_counter_names("CPU");
@@ -82,6 +92,7 @@ bool command_stat(int argc, char **argv)
 	       sys.cpus_online, sys.cpus_present, sys.apic_mode, (ull)sys.tsc_khz / 1000,
 	       sys.tlb_policy, sys.migrate_policy);
 	print_activity();
+	print_latest_alarm();
 	puts("\nTLB flushes");
 	print_flushes_by_cpu();
 	puts("");
