@@ -78,23 +78,44 @@ static void copy_page(struct page *to, struct page *from)
 	memcpy(phys_to_virt(page_to_phys(to)), phys_to_virt(page_to_phys(from)), PAGE_SIZE);
 }
 
+/*
+ * May the area still show this page, or a copy of it? Truncation first makes the object smaller,
+ * then clears PTEs under the ptl: whoever maps under the ptl after this look is either seen by it
+ * or sees the new size.
+ */
+static int check_still_there(struct fault *f, struct page *page)
+{
+	struct vm_object *object = f->vma->object;
+
+	spin_assert_held(&f->mm->ptl);
+	if (!object)
+		return 0;
+	if (object_index(f->vma, f->addr) >= object_nr_pages(object))
+		return -ENXIO;
+	return page_test(page, PG_anon) || READ_ONCE(page->object) == object ? 0 : RETRY;
+}
+
 /* Map a new private page: a copy of `from`, or zeroes. The PTE is empty. */
 static int map_new_page(struct fault *f, struct page *from)
 {
 	struct page *page = new_anon_page(f, from ? 0 : GFP_ZERO);
+	int err;
 
 	if (!page)
 		return no_memory();
 	if (from)
 		copy_page(page, from);
 	spin_lock(&f->mm->ptl);
-	map_page(f, page, true);
+	err = from ? check_still_there(f, from) : 0;
+	if (!err)
+		map_page(f, page, true);
 	spin_unlock(&f->mm->ptl);
-	lru_add_page(page);
+	if (!err)
+		lru_add_page(page);
 	put_page(page);
-	if (from)
+	if (!err && from)
 		count_vm_event(cow_copies);
-	return 0;
+	return err;
 }
 
 /*
@@ -125,7 +146,8 @@ static int copy_on_write(struct fault *f, struct page *old)
 	err = map_new_page(f, old);
 	if (err) { /* put the old page back: the write may be tried again */
 		spin_lock(&f->mm->ptl);
-		map_page(f, old, false);
+		if (!check_still_there(f, old))
+			map_page(f, old, false);
 		spin_unlock(&f->mm->ptl);
 	}
 	put_page(old); /* the old mapping's reference */
@@ -184,21 +206,15 @@ static int fetch_page(struct fault *f, u64 index)
 	return err ? err : RETRY;
 }
 
-/*
- * Truncation first makes the object smaller, then clears PTEs under the ptl: whoever maps under
- * the ptl after a look at the size is either seen by it or sees the new size.
- */
-static int map_object_page(struct fault *f, struct page *page, u64 index)
+static int map_object_page(struct fault *f, struct page *page)
 {
-	struct vm_object *object = f->vma->object;
+	int err;
 
 	spin_guard(&f->mm->ptl);
-	if (index >= object_nr_pages(object))
-		return -ENXIO;
-	if (READ_ONCE(page->object) != object)
-		return RETRY;
-	map_page(f, page, f->vma->flags & VMA_SHARED);
-	return 0;
+	err = check_still_there(f, page);
+	if (!err)
+		map_page(f, page, f->vma->flags & VMA_SHARED);
+	return err;
 }
 
 static int fault_object(struct fault *f)
@@ -216,7 +232,7 @@ static int fault_object(struct fault *f)
 	else if ((f->access & FAULT_WRITE) && !(f->vma->flags & VMA_SHARED))
 		err = map_new_page(f, page);
 	else
-		err = map_object_page(f, page, index);
+		err = map_object_page(f, page);
 	put_page(page);
 	return err;
 }

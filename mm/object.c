@@ -14,6 +14,7 @@
 
 static const struct lock_class hash_class = {"page cache", RANK_PAGE_HASH, false};
 static const struct lock_class object_class = {"object", RANK_OBJECT, false};
+static const struct lock_class write_class = {"file write", RANK_WRITE, false};
 
 static struct page **hash;
 static u64 hash_size; /* chains, a power of two */
@@ -63,6 +64,21 @@ int lock_page_killable(struct page *page)
 	if (trylock_page(page))
 		return 0;
 	return wait_event_killable(page_waitq(page), trylock_or_mark(page));
+}
+
+bool lock_page_unless_io(struct page *page)
+{
+	bool locked;
+
+	wait_event(page_waitq(page),
+		   (locked = trylock_or_mark(page)) || page_test(page, PG_io));
+	return locked;
+}
+
+void page_begin_io(struct page *page)
+{
+	page_set(page, PG_io);
+	wake_up_all(page_waitq(page));
 }
 
 void unlock_page(struct page *page)
@@ -165,6 +181,40 @@ bool page_cache_replace(struct page *old, struct page *now)
 	return true;
 }
 
+/* The n-th page of a chain that belongs to object at or past `first`, with a reference. */
+static struct page *nth_page_from(struct vm_object *object, u64 first, u64 chain, unsigned n)
+{
+	struct page *page;
+
+	spin_guard(stripe_of(chain));
+	for (page = hash[chain]; page; page = page->hash_next)
+		if (page->object == object && page->index >= first && n-- == 0) {
+			get_page(page);
+			break;
+		}
+	return page;
+}
+
+/* The cache is indexed by page, not by object: one sweep over the chains, bounded by memory. */
+void page_cache_sweep(struct vm_object *object, u64 first,
+		      void (*drop)(struct vm_object *, struct page *))
+{
+	struct page *page;
+	unsigned skipped;
+	u64 chain;
+
+	for (chain = 0; chain < hash_size; chain++) {
+		skipped = 0;
+		while (READ_ONCE(hash[chain]) &&
+		       (page = nth_page_from(object, first, chain, skipped))) {
+			drop(object, page);
+			if (page->object == object)
+				skipped++;
+			put_page(page);
+		}
+	}
+}
+
 /* ---- Objects ------------------------------------------------------------------------------- */
 
 struct vm_object *object_create(enum object_kind kind, struct endpoint *pager, u64 cookie, u64 size)
@@ -178,7 +228,9 @@ struct vm_object *object_create(enum object_kind kind, struct endpoint *pager, u
 	object->size = size;
 	object->refcount = 1;
 	object->pager = endpoint_get(pager);
+	object->growing_from = ~0ull;
 	spin_init(&object->lock, &object_class);
+	mutex_init(&object->write_lock, &write_class);
 	list_init(&object->mappings);
 	return object;
 }
@@ -199,104 +251,13 @@ struct vm_object *object_get(struct vm_object *object)
 	return object;
 }
 
-/* Out of the cache whoever else holds a reference: they keep the frame, not the identity. */
-static void page_cache_evict(struct page *page)
-{
-	u32 refs;
-
-	page_clear(page, PG_dirty);
-	do
-		refs = page_refs(page);
-	while (!page_cache_remove(page, refs));
-	lru_del_page(page);
-}
-
-/* Locked, unless its holder waits for the pager, now or while we wait. */
-static bool lock_page_unless_io(struct page *page)
-{
-	bool locked;
-
-	wait_event(page_waitq(page),
-		   (locked = trylock_or_mark(page)) || page_test(page, PG_io));
-	return locked;
-}
-
-void page_begin_io(struct page *page)
-{
-	page_set(page, PG_io);
-	wake_up_all(page_waitq(page));
-}
-
-/*
- * The pager may be the one who truncates, so a page whose lock holder waits for the pager is left
- * alone: the holder looks at the object's size afterwards (page_drop_past_end).
- */
-static void drop_page(struct vm_object *object, struct page *page)
-{
-	struct unmap_result unmapped;
-
-	if (!lock_page_unless_io(page))
-		return;
-	if (page->object == object) {
-		try_to_unmap(page, true, &unmapped);
-		if (unmapped.ptes)
-			flush_tlb_cpus(unmapped.cpus, TLB_UNMAP);
-		page_cache_evict(page);
-	}
-	unlock_page(page);
-}
-
-static bool past_end(const struct vm_object *object, u64 index)
-{
-	return index >= object_nr_pages(object);
-}
-
-void page_drop_past_end(struct page *page)
-{
-	if (page->object && past_end(page->object, page->index))
-		page_cache_evict(page);
-}
-
-/* The n-th page of a chain that belongs to object at or past `first`, with a reference. */
-static struct page *nth_page_from(struct vm_object *object, u64 first, u64 chain, unsigned n)
-{
-	struct page *page;
-
-	spin_guard(stripe_of(chain));
-	for (page = hash[chain]; page; page = page->hash_next)
-		if (page->object == object && page->index >= first && n-- == 0) {
-			get_page(page);
-			break;
-		}
-	return page;
-}
-
-/* The cache is indexed by page, not by object: one sweep over the chains, bounded by memory. */
-static void drop_pages_from(struct vm_object *object, u64 first)
-{
-	struct page *page;
-	unsigned skipped;
-	u64 chain;
-
-	for (chain = 0; chain < hash_size; chain++) {
-		skipped = 0;
-		while (READ_ONCE(hash[chain]) &&
-		       (page = nth_page_from(object, first, chain, skipped))) {
-			drop_page(object, page);
-			if (page->object == object)
-				skipped++;
-			put_page(page);
-		}
-	}
-}
-
 void object_put(struct vm_object *object)
 {
 	if (!object || !atomic_dec_and_test(&object->refcount))
 		return;
 	ASSERT(list_empty(&object->mappings), "object %p ends while it is mapped", (void *)object);
 	if (object->kind != OBJECT_ANON)
-		drop_pages_from(object, 0);
+		object_drop_pages(object, 0);
 	endpoint_put(object->pager);
 	kfree(object);
 }
@@ -306,15 +267,6 @@ void object_make_writable(struct vm_object *object)
 	if (object->kind == OBJECT_PAGED && !READ_ONCE(object->written) &&
 	    !xchg(&object->written, 1u))
 		flush_tlb_cpus(READ_ONCE(cpu_online_mask), TLB_UNMAP);
-}
-
-void object_resize(struct vm_object *object, u64 size)
-{
-	bool shrinks = size < object->size;
-
-	WRITE_ONCE(object->size, size); /* first: no fault maps a page past the end from here on */
-	if (shrinks)
-		drop_pages_from(object, DIV_ROUND_UP(size, PAGE_SIZE));
 }
 
 /* ---- Getting pages ------------------------------------------------------------------------- */
@@ -343,9 +295,10 @@ static int fill_page(struct vm_object *object, u64 index, struct page *page)
 {
 	int err = page_in(object, index, page);
 
-	if (!err && past_end(object, index))
+	if (!err && index >= object_nr_pages(object))
 		err = -ENXIO;
 	if (!err) {
+		page_trim(page);
 		page_set(page, PG_uptodate);
 		lru_add_page(page);
 	} else {
@@ -390,7 +343,7 @@ int object_get_page(struct vm_object *object, u64 index, struct page **out)
 	int err;
 
 	do {
-		if (past_end(object, index))
+		if (index >= object_nr_pages(object))
 			return -ENXIO;
 		page = page_cache_find(object, index);
 		if (!page) {
@@ -406,6 +359,28 @@ int object_get_page(struct vm_object *object, u64 index, struct page **out)
 	return err;
 }
 
+/*
+ * One page's share of a write; the page lock keeps page-out and truncation away. -EEXIST: the page
+ * was dropped before we had its lock, look again. -ENXIO: the object has become too short.
+ */
+static int write_to_page(struct vm_object *object, struct page *page, u64 offset, const void *buf,
+			 size_t n)
+{
+	int err = 0;
+
+	lock_page(page);
+	if (offset + n > READ_ONCE(object->size))
+		err = -ENXIO;
+	else if (page->object != object)
+		err = -EEXIST;
+	if (!err) {
+		memcpy((u8 *)phys_to_virt(page_to_phys(page)) + offset % PAGE_SIZE, buf, n);
+		page_set(page, PG_dirty);
+	}
+	unlock_page(page);
+	return err;
+}
+
 int object_copy(struct vm_object *object, u64 offset, void *buf, size_t len, bool write)
 {
 	if (write)
@@ -414,20 +389,18 @@ int object_copy(struct vm_object *object, u64 offset, void *buf, size_t len, boo
 		size_t in_page = offset % PAGE_SIZE, n = MIN(len, PAGE_SIZE - in_page);
 		struct page *page;
 		int err = object_get_page(object, offset / PAGE_SIZE, &page);
-		u8 *data;
 
 		if (err)
 			return err;
-		data = (u8 *)phys_to_virt(page_to_phys(page)) + in_page;
-		if (write) {
-			lock_page(page); /* not while it is written out */
-			memcpy(data, buf, n);
-			page_set(page, PG_dirty);
-			unlock_page(page);
-		} else {
-			memcpy(buf, data, n);
-		}
+		if (write)
+			err = write_to_page(object, page, offset, buf, n);
+		else
+			memcpy(buf, (u8 *)phys_to_virt(page_to_phys(page)) + in_page, n);
 		put_page(page);
+		if (err == -EEXIST)
+			continue;
+		if (err)
+			return err;
 		offset += n;
 		buf = (u8 *)buf + n;
 		len -= n;
