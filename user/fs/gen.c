@@ -3,18 +3,22 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "user/lib/gen.h"
-
-#define GEN_NODES 64
 
 /* The value of a cookie: file number above 32 bits of MiB. */
 #define VALUE(mib, file) ((uint64_t)(file) << 32 | (mib))
 #define VALUE_MIB(value) ((uint32_t)(value))
 #define VALUE_FILE(value) ((unsigned int)((value) >> 32))
 
-static struct node nodes[GEN_NODES]; /* unused: class is NULL */
+struct gen_file {
+	struct node node;
+	struct gen_file *next;
+};
+
+static struct gen_file *files; /* open, or idle (node.h) */
 
 /* A number in plain decimal, one spelling only: no sign, no leading zero. */
 static const char *parse_number(const char *s, uint64_t max, uint64_t *value)
@@ -42,45 +46,43 @@ static bool parse_name(const char *name, uint64_t *value)
 	return true;
 }
 
-/* The node with this cookie, or else one that may be taken for it, or NULL. */
-static struct node *find_slot(uint64_t cookie)
-{
-	struct node *usable = NULL;
-
-	for (unsigned int i = 0; i < GEN_NODES; i++) {
-		if (nodes[i].class && nodes[i].cookie == cookie)
-			return &nodes[i];
-		if (!nodes[i].class || (nodes[i].opens == 0 && !usable))
-			usable = &nodes[i];
-	}
-	return usable;
-}
-
 int gen_find(const char *name, struct node **node)
 {
+	struct gen_file *f = files;
 	uint64_t value, cookie;
 
 	if (!parse_name(name, &value))
 		return -ENOENT;
 	cookie = cookie_make(COOKIE_GEN, value);
-	*node = find_slot(cookie);
-	if (!*node)
-		return -ENFILE;
-	if (!(*node)->class || (*node)->cookie != cookie) {
-		if ((*node)->class)
-			node_drop_object(*node);
-		node_init(*node, &gen_class, cookie, (uint64_t)VALUE_MIB(value) << 20);
+	while (f && f->node.cookie != cookie)
+		f = f->next;
+	if (!f) {
+		f = malloc(sizeof(*f));
+		if (!f)
+			return -ENOMEM;
+		node_init(&f->node, &gen_class, cookie, (uint64_t)VALUE_MIB(value) << 20);
+		f->next = files;
+		files = f;
 	}
+	*node = &f->node;
 	return 0;
+}
+
+static void gen_forget(struct node *node)
+{
+	struct gen_file *f = (struct gen_file *)node, **link = &files; /* node is its first member */
+
+	while (*link != f)
+		link = &(*link)->next;
+	*link = f->next;
+	free(f);
 }
 
 void gen_list(struct text *out)
 {
-	for (unsigned int i = 0; i < GEN_NODES; i++) {
-		uint64_t value = cookie_value(nodes[i].cookie);
+	for (struct gen_file *f = files; f; f = f->next) {
+		uint64_t value = cookie_value(f->node.cookie);
 
-		if (!nodes[i].class)
-			continue;
 		text_printf(out, "%u", VALUE_MIB(value));
 		if (VALUE_FILE(value))
 			text_printf(out, ".%u", VALUE_FILE(value));
@@ -98,4 +100,4 @@ static long gen_page_in(uint64_t cookie, uint64_t index, void *page)
 	return FS_PAGE_SIZE;
 }
 
-const struct node_class gen_class = { .page_in = gen_page_in };
+const struct node_class gen_class = { .page_in = gen_page_in, .forget = gen_forget };
