@@ -67,8 +67,7 @@ static s64 fork_task(struct trap_frame *tf, u64 stack)
 		mm_put(mm);
 		return -ENOMEM;
 	}
-	handle_copy_all(child, self);
-	t = add_copy(child, tf, stack);
+	t = handle_copy_all(child, self) ? NULL : add_copy(child, tf, stack);
 	if (!t) {
 		task_destroy(child);
 		return -EAGAIN;

@@ -31,6 +31,7 @@ struct task *task_create(const char *name, struct mm *mm, struct task *parent)
 	list_init(&task->endpoints);
 	list_init(&task->received_calls);
 	spin_init(&task->handle_lock, &handles_class);
+	handle_init(task);
 	wait_queue_init(&task->child_wait);
 	if (parent) {
 		task->privileged = parent->privileged;
