@@ -253,6 +253,7 @@ int exec_object(struct vm_object *object, struct file *file, const char *name,
 		return err;
 	}
 	use_mm(task, mm);
+	fd_close_on_exec(task);
 	strlcpy(task->name, base_name(name), sizeof(task->name));
 	strlcpy(current->name, task->name, sizeof(current->name));
 	err = clear_tails(&info);
