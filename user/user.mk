@@ -31,8 +31,13 @@ USER_SRC_tlbprobe := user/workloads/tlbprobe.c
 USER_SRC_purge-latency := user/workloads/purge-latency.c
 USER_SRC_vmalloc-test := user/workloads/vmalloc-test.c
 USER_SRC_cyclic := user/workloads/cyclic.c
+USER_SRC_files := user/workloads/files.c
+USER_SRC_cut := user/workloads/cut.c
+USER_SRC_descriptors := user/workloads/descriptors.c
+USER_SRC_pipes := user/workloads/pipes.c
 
-USER_WORKLOADS := lru-read lru-write churn movers fragment pingpong hog spin badptr cyclic
+USER_WORKLOADS := lru-read lru-write churn movers fragment pingpong hog spin badptr cyclic \
+	files cut descriptors pipes
 USER_PROGRAMS := fs monitor tlbprobe purge-latency vmalloc-test $(USER_WORKLOADS)
 
 build/user/obj/%.o: user/%.c user/user.mk
