@@ -136,6 +136,7 @@ int page_cache_add(struct vm_object *object, u64 index, struct page *page)
 	page->index = index;
 	page->hash_next = hash[chain];
 	hash[chain] = page;
+	atomic_inc(&object->nrpages);
 	return 0;
 }
 
@@ -156,6 +157,7 @@ bool page_cache_remove(struct page *page, u32 refs)
 	link = find_link(chain, page->object, page->index);
 	ASSERT(*link == page, "frame %lx is not in its chain", page_to_pfn(page));
 	*link = page->hash_next;
+	(void)atomic_sub_fetch(&page->object->nrpages, 1);
 	page->hash_next = NULL;
 	page->object = NULL;
 	return true;
@@ -203,7 +205,7 @@ void page_cache_sweep(struct vm_object *object, u64 first,
 	unsigned skipped;
 	u64 chain;
 
-	for (chain = 0; chain < hash_size; chain++) {
+	for (chain = 0; chain < hash_size && READ_ONCE(object->nrpages); chain++) {
 		skipped = 0;
 		while (READ_ONCE(hash[chain]) &&
 		       (page = nth_page_from(object, first, chain, skipped))) {
@@ -258,6 +260,8 @@ void object_put(struct vm_object *object)
 	ASSERT(list_empty(&object->mappings), "object %p ends while it is mapped", (void *)object);
 	if (object->kind != OBJECT_ANON)
 		object_drop_pages(object, 0);
+	ASSERT(!object->nrpages, "object %p ends with %u pages in the cache", (void *)object,
+	       object->nrpages);
 	endpoint_put(object->pager);
 	kfree(object);
 }

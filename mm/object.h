@@ -25,14 +25,16 @@ enum object_kind {
 };
 
 struct vm_object {
+	/* Atomic. */
+	u32 refcount;
+	u32 written; /* somebody may write its pages: see object_make_writable */
+	u32 nrpages; /* in the cache */
 	/* Constant. */
 	enum object_kind kind;
 	struct endpoint *pager;
 	u64 cookie; /* the pager's name for it */
-	/* Atomic. */
-	u32 refcount;
-	u32 written; /* somebody may write its pages: see object_make_writable */
-	u64 size; /* bytes; shrinks only in object_resize */
+	/* Atomic; shrinks only in object_resize. */
+	u64 size; /* bytes */
 	/* Under lock. */
 	spinlock_t lock;
 	struct list_head mappings; /* VMAs, by object_node or anon_node (kind ANON) */
