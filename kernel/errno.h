@@ -26,6 +26,7 @@
 #define EINVAL       22
 #define EMFILE       24
 #define ENOTTY       25
+#define ENOSPC       28
 #define ESPIPE       29
 #define EPIPE        32
 #define ERANGE       34

@@ -1,5 +1,6 @@
 /* handle.c - per-task capability tables (see handle.h). */
 #include "kernel/handle.h"
+#include "user/abi.h"
 #include "kernel/file.h"
 #include "kernel/ipc.h"
 #include "kernel/lib.h"

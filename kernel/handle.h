@@ -16,9 +16,8 @@
 
 struct task;
 
-#define MAX_HANDLES        1024  /* descriptors of a task; handles of one that is no server */
-#define MAX_SERVER_HANDLES 32768
-#define CAP_CHUNK          64 /* a table grows by so many */
+#define MAX_HANDLES 1024 /* descriptors of a task; handles of one that is no server (abi.h) */
+#define CAP_CHUNK   64   /* a table grows by so many */
 
 /* CAP_RESERVED: a descriptor that open, dup or pipe is about to set; nobody can use it yet. */
 enum cap_kind { CAP_NONE, CAP_ENDPOINT, CAP_OBJECT, CAP_FILE, CAP_RESERVED };

@@ -16,6 +16,7 @@
 #include "kernel/syscall.h"
 #include "mm/object.h"
 #include "mm/page_alloc.h"
+#include "mm/reclaim.h"
 
 #define IOV_LIMIT 1024
 #define MAX_RW    0x7ffff000ull
@@ -44,11 +45,22 @@ static bool has_position(const struct file *file)
 	return file->kind == FILE_OBJECT || file->kind == FILE_STREAM;
 }
 
+#define SIZE_TRIES 8
+#define SIZE_ORDER 9 /* reclaim up to so many pages for a try: what one batch frees */
+
+/* A server takes memory for a file but cannot wait for any: its client makes some, and asks again. */
 static int set_size(struct file *file, u64 label, u64 size)
 {
-	struct ipc_call call = {.label = label, .words = {file->id, size}};
+	int err = -ENOMEM, tries;
 
-	return fs_call(file->fs, &call);
+	for (tries = 0; err == -ENOMEM && tries < SIZE_TRIES; tries++) {
+		struct ipc_call call = {.label = label, .words = {file->id, size}};
+
+		if (tries && !try_to_free_pages(SIZE_ORDER))
+			break;
+		err = fs_call(file->fs, &call);
+	}
+	return err == -ENOMEM ? -ENOSPC : err;
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */

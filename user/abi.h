@@ -166,7 +166,8 @@ struct ipc_msg {
 #define FS_CLOSE    2 /* words: [0] file id */
 #define FS_READ     3 /* FS_KIND_STREAM; words: [0] file id, [1] offset, [2] bytes <= 4096
                        * reply: page: the data, [0] bytes (0 at the end) */
-#define FS_TRUNCATE 4 /* words: [0] file id, [1] new size; the server resizes the memory object */
+#define FS_TRUNCATE 4 /* words: [0] file id, [1] new size; the server resizes the memory object.
+                       * -ENOMEM: not now, the kernel reclaims and asks again */
 #define FS_UNLINK   5 /* page: path */
 #define FS_EXTEND   6 /* words: [0] file id, [1] size; as FS_TRUNCATE, but never makes it shorter */
 
@@ -179,6 +180,8 @@ enum fs_kind {
 
 #define PAGER_PAGE_IN  16 /* words: [0] cookie, [1] page index; reply: page (short = zero filled) */
 #define PAGER_PAGE_OUT 17 /* words: [0] cookie, [1] page index; page: the data */
+
+#define MAX_SERVER_HANDLES 32768 /* what a server can hold; another task: 1024 */
 
 /* Handles a boot task starts with. */
 #define BOOT_HANDLE_SERVICE 0 /* file server: the endpoint it receives on */

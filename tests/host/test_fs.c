@@ -171,7 +171,7 @@ static int set_up(void **state)
 	end = add_member(0, "./bin/prog", 5000, 'p');
 	add_member(end, "etc/motd", 3, 'm');
 	assert_int_equal(archive_init(archive, sizeof(archive)), 2);
-	tmp_init(1 << 20);
+	tmp_init(1 << 20, 256);
 	client_init(5000);
 	return 0;
 }
@@ -456,7 +456,7 @@ static void many_files_in_tmp(void **state)
 	for (int round = 0; round < 3; round++) {
 		int before = objects_open;
 
-		for (int i = 0; i < 256; i++) { /* one for each page of the limit */
+		for (int i = 0; i < 256; i++) { /* as many as there may be */
 			snprintf(path, sizeof(path), "/tmp/many.%d", i);
 			close_ok(open_ok(path, O_RDWR | O_CREAT));
 		}

@@ -8,6 +8,8 @@
 
 #include "user/lib/gen.h"
 
+#define CHAINS 256
+
 /* The value of a cookie: file number above 32 bits of MiB. */
 #define VALUE(mib, file) ((uint64_t)(file) << 32 | (mib))
 #define VALUE_MIB(value) ((uint32_t)(value))
@@ -18,7 +20,7 @@ struct gen_file {
 	struct gen_file *next;
 };
 
-static struct gen_file *files; /* open, or idle (node.h) */
+static struct gen_file *files[CHAINS]; /* open, or idle (node.h); by cookie */
 
 /* A number in plain decimal, one spelling only: no sign, no leading zero. */
 static const char *parse_number(const char *s, uint64_t max, uint64_t *value)
@@ -46,14 +48,21 @@ static bool parse_name(const char *name, uint64_t *value)
 	return true;
 }
 
+static struct gen_file **chain_of(uint64_t cookie)
+{
+	return &files[(cookie ^ cookie >> 32) % CHAINS];
+}
+
 int gen_find(const char *name, struct node **node)
 {
-	struct gen_file *f = files;
+	struct gen_file *f, **chain;
 	uint64_t value, cookie;
 
 	if (!parse_name(name, &value))
 		return -ENOENT;
 	cookie = cookie_make(COOKIE_GEN, value);
+	chain = chain_of(cookie);
+	f = *chain;
 	while (f && f->node.cookie != cookie)
 		f = f->next;
 	if (!f) {
@@ -61,8 +70,8 @@ int gen_find(const char *name, struct node **node)
 		if (!f)
 			return -ENOMEM;
 		node_init(&f->node, &gen_class, cookie, (uint64_t)VALUE_MIB(value) << 20);
-		f->next = files;
-		files = f;
+		f->next = *chain;
+		*chain = f;
 	}
 	*node = &f->node;
 	return 0;
@@ -70,7 +79,8 @@ int gen_find(const char *name, struct node **node)
 
 static void gen_forget(struct node *node)
 {
-	struct gen_file *f = (struct gen_file *)node, **link = &files; /* node is its first member */
+	struct gen_file *f = (struct gen_file *)node; /* node is its first member */
+	struct gen_file **link = chain_of(node->cookie);
 
 	while (*link != f)
 		link = &(*link)->next;
@@ -78,16 +88,19 @@ static void gen_forget(struct node *node)
 	free(f);
 }
 
+static void list_name(uint64_t value, struct text *out)
+{
+	text_printf(out, "%u", VALUE_MIB(value));
+	if (VALUE_FILE(value))
+		text_printf(out, ".%u", VALUE_FILE(value));
+	text_printf(out, "\n");
+}
+
 void gen_list(struct text *out)
 {
-	for (struct gen_file *f = files; f; f = f->next) {
-		uint64_t value = cookie_value(f->node.cookie);
-
-		text_printf(out, "%u", VALUE_MIB(value));
-		if (VALUE_FILE(value))
-			text_printf(out, ".%u", VALUE_FILE(value));
-		text_printf(out, "\n");
-	}
+	for (unsigned int i = 0; i < CHAINS; i++)
+		for (struct gen_file *f = files[i]; f; f = f->next)
+			list_name(cookie_value(f->node.cookie), out);
 }
 
 static long gen_page_in(uint64_t cookie, uint64_t index, void *page)

@@ -23,9 +23,17 @@ static int fail(const char *what)
 	return 1;
 }
 
+static uint64_t at_most(uint64_t files)
+{
+	const uint64_t handles = MAX_SERVER_HANDLES / 2 - IDLE_NODES;
+
+	return files < handles ? files : handles;
+}
+
 /*
  * What all clients together may take. /tmp: a quarter of memory, which is pinned, and the rest must
- * stay usable. Open files: a tenth of memory, at 1 KiB each with what the kernel keeps, as Linux.
+ * stay usable. Open files: a tenth of memory, at 1 KiB each with what the kernel keeps, as Linux. A
+ * file in /tmp and an open one have a handle each: they must not meet the bound of the handles.
  */
 static void set_limits(void)
 {
@@ -33,8 +41,8 @@ static void set_limits(void)
 
 	if (gather_info(INFO_SYSTEM, &sys, sizeof(sys)) < 0)
 		sys.mem_total_pages = 4096;
-	tmp_init(sys.mem_total_pages / 4 * FS_PAGE_SIZE);
-	client_init(sys.mem_total_pages * (FS_PAGE_SIZE / 1024) / 10);
+	tmp_init(sys.mem_total_pages / 4 * FS_PAGE_SIZE, at_most(sys.mem_total_pages / 4));
+	client_init(at_most(sys.mem_total_pages * (FS_PAGE_SIZE / 1024) / 10));
 }
 
 static int load_archive(void)

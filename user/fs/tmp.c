@@ -11,25 +11,26 @@
 #include "user/fs/slots.h"
 
 #define TMP_NAME    64
+#define NAME_CHAINS 1024
 #define CHUNK_BYTES (16UL * FS_PAGE_SIZE)
 
 struct tmp_file {
 	struct node node;
-	struct tmp_file *next;
+	struct tmp_file *next; /* in its chain */
 	bool linked;
 	char name[TMP_NAME];
 	uint8_t **chunks; /* nr_chunks of CHUNK_BYTES each, enough for node.size */
 	uint64_t nr_chunks;
 };
 
-static struct tmp_file *files;
-static struct slots cookies; /* by cookie_value */
+static struct tmp_file *files[NAME_CHAINS]; /* by name */
+static struct slots cookies;                /* by cookie_value */
 static uint64_t chunks_left, files_left;
 
-void tmp_init(uint64_t limit_bytes)
+void tmp_init(uint64_t limit_bytes, uint64_t limit_files)
 {
 	chunks_left = limit_bytes / CHUNK_BYTES;
-	files_left = limit_bytes / FS_PAGE_SIZE;
+	files_left = limit_files;
 }
 
 /* ---- Storage ------------------------------------------------------------------------------ */
@@ -70,12 +71,12 @@ static int grow(struct tmp_file *f, uint64_t count)
 		return -ENOSPC;
 	chunks = realloc(f->chunks, count * sizeof(*chunks));
 	if (!chunks)
-		return -ENOSPC;
+		return -ENOMEM;
 	f->chunks = chunks;
 	while (f->nr_chunks < count) {
-		if (!add_chunk(f)) {
+		if (!add_chunk(f)) { /* no memory now; the kernel may make some and ask again */
 			shrink(f, before);
-			return -ENOSPC;
+			return -ENOMEM;
 		}
 	}
 	return 0;
@@ -156,9 +157,18 @@ static long tmp_page_out(uint64_t cookie, uint64_t index, const void *page, uint
 
 /* ---- Names -------------------------------------------------------------------------------- */
 
+static struct tmp_file **chain_of(const char *name)
+{
+	unsigned int hash = 5381;
+
+	while (*name)
+		hash = hash * 33 + (unsigned char)*name++;
+	return &files[hash % NAME_CHAINS];
+}
+
 static struct tmp_file *find_linked(const char *name)
 {
-	struct tmp_file *f = files;
+	struct tmp_file *f = *chain_of(name);
 
 	while (f && !(f->linked && strcmp(f->name, name) == 0))
 		f = f->next;
@@ -177,15 +187,15 @@ static struct tmp_file *make_file(const char *name)
 	node_init(&f->node, &tmp_class, cookie_make(COOKIE_TMP, value), 0);
 	f->linked = true;
 	strcpy(f->name, name);
-	f->next = files;
-	files = f;
+	f->next = *chain_of(name);
+	*chain_of(name) = f;
 	files_left--;
 	return f;
 }
 
 static void free_if_unused(struct tmp_file *f)
 {
-	struct tmp_file **link = &files;
+	struct tmp_file **link = chain_of(f->name);
 
 	if (f->linked || f->node.opens > 0)
 		return;
@@ -251,9 +261,10 @@ void tmp_remove(struct node *node)
 
 void tmp_list(struct text *out)
 {
-	for (const struct tmp_file *f = files; f; f = f->next)
-		if (f->linked)
-			text_printf(out, "%s\n", f->name);
+	for (unsigned int i = 0; i < NAME_CHAINS; i++)
+		for (const struct tmp_file *f = files[i]; f; f = f->next)
+			if (f->linked)
+				text_printf(out, "%s\n", f->name);
 }
 
 const struct node_class tmp_class = {

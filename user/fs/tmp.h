@@ -15,8 +15,8 @@
 
 extern const struct node_class tmp_class;
 
-/* All files together may take this much, and be one for each page of it. */
-void tmp_init(uint64_t limit_bytes);
+/* All files together may take this much, and there may be so many. */
+void tmp_init(uint64_t limit_bytes, uint64_t limit_files);
 
 /*
  * The file of that name (no '/'), for open(2) flags: made if O_CREAT, and *created says so. O_TRUNC
