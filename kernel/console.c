@@ -38,15 +38,18 @@ static bool take_byte(u8 *byte)
 	return false;
 }
 
-s64 console_read(u64 user_buf, u64 len)
+s64 console_read(u64 user_buf, u64 len, bool wait)
 {
 	u64 done = 0;
 	u8 byte;
-	int err;
+	int err = 0;
 
 	if (!len)
 		return 0;
-	err = wait_event_killable(&readers, take_byte(&byte));
+	if (wait)
+		err = wait_event_killable(&readers, take_byte(&byte));
+	else if (!take_byte(&byte))
+		err = -EAGAIN;
 	if (err)
 		return err;
 	do {

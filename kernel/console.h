@@ -5,5 +5,8 @@
 
 /* Boot only: take over the serial port's interrupt. */
 void console_init(void);
-/* At least one byte, waiting for it; at most len. Bytes, -EFAULT, -EINTR. May sleep. */
-s64 console_read(u64 user_buf, u64 len);
+/*
+ * At least one byte, waiting for it if `wait`; at most len. Bytes, -EAGAIN, -EFAULT, -EINTR. May
+ * sleep.
+ */
+s64 console_read(u64 user_buf, u64 len, bool wait);

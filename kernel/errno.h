@@ -26,7 +26,9 @@
 #define EINVAL       22
 #define EMFILE       24
 #define ENOTTY       25
+#define ENOSPC       28
 #define ESPIPE       29
+#define EPIPE        32
 #define ERANGE       34
 #define ENAMETOOLONG 36
 #define ENOSYS       38

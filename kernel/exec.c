@@ -234,6 +234,7 @@ int exec_object(struct vm_object *object, struct file *file, const char *name,
 		return err;
 	}
 	task_replace_mm(mm);
+	fd_close_on_exec(task);
 	task_set_name(name);
 	err = clear_tails(&info);
 	if (!err)

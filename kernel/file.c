@@ -1,10 +1,13 @@
-/* file.c - open files and their descriptors (see file.h). */
+/*
+ * file.c - open files: asking the server, references, and what open, stat and unlink do (see
+ * file.h). Descriptors as such are in descriptor.c.
+ */
 #include "kernel/file.h"
 #include "arch/uaccess.h"
 #include "user/abi.h"
-#include "kernel/console.h"
 #include "kernel/ipc.h"
 #include "kernel/lib.h"
+#include "kernel/pipe.h"
 #include "kernel/syscall.h"
 #include "kernel/task.h"
 #include "mm/object.h"
@@ -14,21 +17,45 @@
 #define PATH_LIMIT 256
 #define TIOCGWINSZ 0x5413
 
+#define S_IFIFO 0010000u
+#define S_IFCHR 0020000u
+
+static const struct lock_class pos_class = {"file offset", RANK_FILE_POS, false};
+
 /* ---- Asking the server ----------------------------------------------------------------------- */
 
-int fs_call(struct endpoint *fs, struct ipc_call *call)
+/* The server counts what each of its clients holds. */
+static u64 client_id(void)
+{
+	return current->task ? current->task->pid : 0;
+}
+
+/* A handle that comes with the answer is the caller's only if there is no error. */
+static int fs_call_for_handle(struct endpoint *fs, struct ipc_call *call)
 {
 	int err;
 
 	if (!fs)
 		return -EIO;
 	call->badge = IPC_BADGE_KERNEL;
+	call->words[FS_CLIENT_WORD] = client_id();
 	err = ipc_call(fs, call);
-	if (err)
-		return err;
-	if ((s64)call->label < 0 && (s64)call->label > -4096)
-		return (int)call->label;
-	return call->label ? -EIO : 0;
+	if (!err && call->label)
+		err = (s64)call->label < 0 && (s64)call->label > -4096 ? (int)call->label : -EIO;
+	if (err) {
+		cap_put(call->recv_cap_ref);
+		call->recv_cap_ref = (struct cap){0};
+	}
+	return err;
+}
+
+int fs_call(struct endpoint *fs, struct ipc_call *call)
+{
+	int err = fs_call_for_handle(fs, call);
+
+	if (!err)
+		cap_put(call->recv_cap_ref); /* nobody asked for one */
+	return err;
 }
 
 /* Closing must reach the server even from a thread that was killed. */
@@ -39,23 +66,24 @@ static void fs_close(struct endpoint *fs, u64 id)
 	(void)fs_call(fs, &call);
 }
 
-static struct file *file_from_reply(struct endpoint *fs, struct ipc_call *reply, u32 flags)
+/* The answer's handle becomes the file's. -EIO: the server promised an object and sent none. */
+static int take_reply(struct file *file, struct endpoint *fs, struct ipc_call *reply)
 {
-	struct file *file = kzalloc(sizeof(*file));
+	bool object = reply->recv_cap_ref.kind == CAP_OBJECT;
 
-	if (!file)
-		return NULL;
-	file->refcount = 1;
-	file->kind = reply->words[2] == FS_KIND_OBJECT ? FILE_OBJECT : FILE_STREAM;
-	file->flags = flags;
-	file->fs = endpoint_get(fs);
+	file->fs = endpoint_get(fs); /* from here on file_put closes it */
 	file->id = reply->words[0];
+	file->kind = reply->words[2] == FS_KIND_OBJECT ? FILE_OBJECT : FILE_STREAM;
 	file->inode = reply->words[3];
-	if (reply->recv_cap_ref.kind == CAP_OBJECT)
-		file->object = object_get(reply->recv_cap_ref.ptr);
-	return file;
+	file->mode = (u32)reply->words[4];
+	if (file->kind == FILE_OBJECT && object)
+		file->object = reply->recv_cap_ref.ptr;
+	else
+		cap_put(reply->recv_cap_ref);
+	return file->kind == FILE_OBJECT && !object ? -EIO : 0;
 }
 
+/* What the kernel needs comes first: once the server has opened the file, nothing can fail. */
 struct file *file_open(struct endpoint *fs, const char *path, u32 flags, u32 mode, int *err)
 {
 	struct ipc_call call = {
@@ -64,28 +92,38 @@ struct file *file_open(struct endpoint *fs, const char *path, u32 flags, u32 mod
 		.send_page = path,
 		.send_len = (u32)strlen(path) + 1,
 	};
-	struct file *file;
+	struct file *file = file_alloc(FILE_STREAM, flags & (O_ACCMODE | O_SETTABLE));
 
-	*err = fs_call(fs, &call);
-	if (*err)
-		return NULL;
-	file = file_from_reply(fs, &call, flags);
-	cap_put(call.recv_cap_ref);
-	if (file && (file->object || file->kind != FILE_OBJECT))
+	*err = file ? fs_call_for_handle(fs, &call) : -ENOMEM;
+	if (!*err)
+		*err = take_reply(file, fs, &call);
+	if (!*err)
 		return file;
-	*err = file ? -EIO : -ENOMEM; /* -EIO: the server promised an object and sent none */
 	file_put(file);
 	return NULL;
 }
 
-struct file *file_open_console(void)
+/* ---- References ------------------------------------------------------------------------------ */
+
+struct file *file_alloc(enum file_kind kind, u32 flags)
 {
 	struct file *file = kzalloc(sizeof(*file));
 
-	if (file) {
-		file->refcount = 1;
-		file->kind = FILE_CONSOLE;
-	}
+	if (!file)
+		return NULL;
+	file->refcount = 1;
+	file->kind = kind;
+	file->flags = flags;
+	mutex_init(&file->pos_lock, &pos_class);
+	return file;
+}
+
+struct file *file_open_console(void)
+{
+	struct file *file = file_alloc(FILE_CONSOLE, 2); /* O_RDWR */
+
+	if (file)
+		file->mode = S_IFCHR | 0620;
 	return file;
 }
 
@@ -103,6 +141,8 @@ void file_put(struct file *file)
 	object_put(file->object);
 	if (file->fs)
 		fs_close(file->fs, file->id);
+	if (file->pipe)
+		pipe_close(file->pipe, file_writable(file));
 	endpoint_put(file->fs);
 	kfree(file);
 }
@@ -112,37 +152,46 @@ void file_cleanup(struct file **file)
 	file_put(*file);
 }
 
-s64 fd_install(struct task *task, struct file *file)
+bool file_readable(const struct file *file)
 {
-	return handle_install(task, (struct cap){CAP_FILE, 0, file, 0});
+	return (file->flags & O_ACCMODE) != O_WRONLY;
 }
 
-struct file *fd_lookup(u64 fd)
+bool file_writable(const struct file *file)
 {
-	struct cap cap = {0};
+	return file->flags & O_ACCMODE;
+}
 
-	(void)handle_lookup(current->task, fd, CAP_FILE, &cap);
-	return cap.ptr;
+/* The size first: if it counts bytes of a write that is not done, growing_from is seen as well. */
+u64 file_size(const struct file *file)
+{
+	u64 size;
+
+	if (file->kind != FILE_OBJECT)
+		return 0;
+	size = load_acquire(&file->object->size);
+	return MIN(size, READ_ONCE(file->object->growing_from));
 }
 
 /* ---- System calls ---------------------------------------------------------------------------- */
 
+/* The descriptor comes first: a file must not be made that the caller then cannot have. */
 s64 sys_open(u64 user_path, u64 flags, u64 mode)
 {
 	char path[PATH_LIMIT];
-	s64 len = strncpy_from_user(path, user_path, sizeof(path));
+	s64 len = strncpy_from_user(path, user_path, sizeof(path)), fd;
+	struct task *task = current->task;
 	struct file *file;
 	int err;
 
 	if (len <= 0)
 		return len ? len : -ENOENT;
-	file = file_open(current->task->fs, path, (u32)flags, (u32)mode, &err);
-	return file ? fd_install(current->task, file) : err;
-}
-
-s64 sys_close(u64 fd)
-{
-	return handle_close(current->task, fd, CAP_FILE);
+	fd = fd_reserve(task, 0, flags & O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	file = file_open(task->fs, path, (u32)flags, (u32)mode, &err);
+	fd_set(task, (u64)fd, file ? (struct cap){CAP_FILE, 0, file, 0} : (struct cap){0});
+	return file ? fd : err;
 }
 
 s64 sys_unlink(u64 user_path)
@@ -154,17 +203,29 @@ s64 sys_unlink(u64 user_path)
 	return len < 0 ? len : fs_call(current->task->fs, &call);
 }
 
-#define AT_FDCWD (-100)
+#define AT_FDCWD      (-100)
+#define AT_EMPTY_PATH 0x1000u
+
+/* There are no directories to start from: 0 if the path is absolute or starts at the root. */
+static int check_dir(u64 dir, u64 user_path)
+{
+	char first;
+
+	if ((s32)dir == AT_FDCWD)
+		return 0;
+	if (copy_from_user(&first, user_path, 1))
+		return -EFAULT;
+	return first == '/' ? 0 : -EBADF;
+}
 
 s64 sys_openat(u64 dir, u64 path, u64 flags, u64 mode)
 {
-	return (s32)dir == AT_FDCWD ? sys_open(path, flags, mode) : -EBADF;
+	int err = check_dir(dir, path);
+
+	return err ? err : sys_open(path, flags, mode);
 }
 
-bool file_writable(const struct file *file)
-{
-	return file->flags & O_ACCMODE;
-}
+/* ---- stat(2) --------------------------------------------------------------------------------- */
 
 /* Linux's struct stat on x86-64: the fields programs look at. */
 struct user_stat {
@@ -178,23 +239,52 @@ struct user_stat {
 
 _Static_assert(sizeof(struct user_stat) == 144, "struct stat is 144 bytes on x86-64");
 
-#define S_IFCHR 0020000u
-#define S_IFREG 0100000u
+static int file_stat(const struct file *file, u64 buf)
+{
+	struct user_stat st = {.nlink = 1, .blksize = PAGE_SIZE};
+
+	st.ino = file->inode;
+	st.mode = file->kind == FILE_PIPE ? S_IFIFO | 0600 : file->mode;
+	st.size = (s64)file_size(file);
+	st.blocks = (s64)DIV_ROUND_UP((u64)st.size, 512ul);
+	return copy_to_user(buf, &st, sizeof(st));
+}
 
 s64 sys_fstat(u64 fd, u64 buf)
 {
 	struct file *file __cleanup(file_cleanup) = fd_lookup(fd);
-	struct user_stat st = {.nlink = 1, .blksize = PAGE_SIZE};
 
-	if (!file)
-		return -EBADF;
-	st.ino = file->inode;
-	st.mode = file->kind == FILE_CONSOLE ? S_IFCHR | 0620 : S_IFREG | 0644;
-	if (file->kind == FILE_OBJECT) {
-		st.size = (s64)READ_ONCE(file->object->size);
-		st.blocks = (st.size + 511) / 512;
-	}
-	return copy_to_user(buf, &st, sizeof(st));
+	return file ? file_stat(file, buf) : -EBADF;
+}
+
+s64 sys_stat(u64 user_path, u64 buf)
+{
+	struct file *file __cleanup(file_cleanup) = NULL;
+	char path[PATH_LIMIT];
+	s64 len = strncpy_from_user(path, user_path, sizeof(path));
+	int err;
+
+	if (len < 0)
+		return len;
+	file = file_open(current->task->fs, path, 0, 0, &err);
+	return file ? file_stat(file, buf) : err;
+}
+
+/* There are no symbolic links. */
+s64 sys_lstat(u64 user_path, u64 buf)
+{
+	return sys_stat(user_path, buf);
+}
+
+s64 sys_newfstatat(u64 dir, u64 path, u64 buf, u64 flags)
+{
+	char first = '\0';
+	int err;
+
+	if ((flags & AT_EMPTY_PATH) && !copy_from_user(&first, path, 1) && !first)
+		return sys_fstat(dir, buf);
+	err = check_dir(dir, path);
+	return err ? err : sys_stat(path, buf);
 }
 
 s64 sys_ioctl(u64 fd, u64 request, u64 arg)

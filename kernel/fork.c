@@ -94,9 +94,8 @@ static s64 clone_task(const struct trap_frame *tf, const struct clone_args *args
 		mm_put(mm);
 		return -ENOMEM;
 	}
-	handle_copy_all(child, current->task);
 	child->borrows_mm = (args->flags & CLONE_VM) && (args->flags & CLONE_VFORK);
-	t = add_copy(child, mm, tf, args);
+	t = handle_copy_all(child, current->task) ? NULL : add_copy(child, mm, tf, args);
 	if (!t) {
 		task_destroy(child);
 		return -EAGAIN;

@@ -15,6 +15,13 @@
 
 /* ---- Receiving ------------------------------------------------------------------------------- */
 
+/* A handle that a message brought, whose number its receiver will not learn. */
+static void take_back(s64 handle)
+{
+	if (handle >= 0)
+		(void)handle_close(current->task, (u64)handle, CAP_NONE);
+}
+
 /* This thread's own page; NULL: no memory. */
 static void *staging_page(void)
 {
@@ -54,7 +61,11 @@ static int deliver(struct delivery *d, u64 user_msg)
 	else if (d->cap.kind != CAP_NONE)
 		handle = handle_install(current->task, d->cap);
 	d->msg.handle = (s32)MAX(handle, (s64)IPC_NO_HANDLE);
-	return err ? err : copy_to_user(user_msg, &d->msg, sizeof(d->msg));
+	if (!err)
+		err = copy_to_user(user_msg, &d->msg, sizeof(d->msg));
+	if (err)
+		take_back(handle);
+	return err;
 }
 
 /* The receiver could not take it: the caller, if it still waits, gets -EIO. */
@@ -143,12 +154,12 @@ s64 sys_ipc_reply(u64 user_msg)
 	return err;
 }
 
-/* A caller that was killed meanwhile is no reason not to receive the next one. */
+/* A server must hear of a caller that was killed meanwhile: it takes back what it did for it. */
 s64 sys_ipc_reply_recv(u64 handle, u64 msg)
 {
 	s64 err = sys_ipc_reply(msg);
 
-	return err && err != -ESRCH ? err : sys_ipc_recv(handle, msg);
+	return err ? err : sys_ipc_recv(handle, msg);
 }
 
 /* ---- Calling from user mode ------------------------------------------------------------------ */
@@ -184,7 +195,11 @@ static int finish_user_call(struct ipc_call *call, struct ipc_msg *msg, u64 user
 	memcpy(msg->words, call->words, sizeof(msg->words));
 	msg->page_len = call->recv_len;
 	msg->handle = (s32)handle;
-	return err ? err : copy_to_user(user_msg, msg, sizeof(*msg));
+	if (!err)
+		err = copy_to_user(user_msg, msg, sizeof(*msg));
+	if (err)
+		take_back(handle);
+	return err;
 }
 
 s64 sys_ipc_call(u64 handle, u64 user_msg)

@@ -22,7 +22,10 @@
 /* The one lock order, outermost first. */
 enum lock_rank {
 	/* mutexes */
-	RANK_MMAP = 1,       /* an address space's VMAs */
+	RANK_FILE_POS = 1,   /* an open file's offset */
+	RANK_WRITE,          /* writing to a file's object by system call */
+	RANK_PIPE,           /* a pipe's bytes */
+	RANK_MMAP,           /* an address space's VMAs: copies to and from user mode fault */
 	RANK_VMALLOC,        /* one purge of kernel addresses at a time */
 	RANK_COMPACT,        /* one compaction at a time */
 	RANK_DIRECT_RECLAIM, /* one direct reclaimer at a time */

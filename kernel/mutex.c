@@ -21,7 +21,7 @@ bool mutex_trylock(struct mutex *mutex)
 	return true;
 }
 
-void mutex_lock(struct mutex *mutex)
+static void check_order(const struct mutex *mutex)
 {
 	struct thread *self = current;
 	const struct lock_class *top =
@@ -31,7 +31,18 @@ void mutex_lock(struct mutex *mutex)
 	ASSERT(mutex->owner != self, "%s takes %s twice", self->name, mutex->class->name);
 	ASSERT(!top || top->rank < mutex->class->rank, "lock order: %s taken under %s",
 	       mutex->class->name, top->name);
+}
+
+void mutex_lock(struct mutex *mutex)
+{
+	check_order(mutex);
 	wait_event(&mutex->wait, mutex_trylock(mutex));
+}
+
+int mutex_lock_killable(struct mutex *mutex)
+{
+	check_order(mutex);
+	return wait_event_killable(&mutex->wait, mutex_trylock(mutex));
 }
 
 void mutex_assert_held(const struct mutex *mutex)

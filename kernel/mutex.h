@@ -15,6 +15,8 @@ struct mutex {
 
 void mutex_init(struct mutex *mutex, const struct lock_class *class);
 void mutex_lock(struct mutex *mutex);
+/* Given up when the thread is killed: -EINTR. For locks whose holder user mode can stall. */
+int mutex_lock_killable(struct mutex *mutex);
 bool mutex_trylock(struct mutex *mutex);
 void mutex_unlock(struct mutex *mutex);
 void mutex_assert_held(const struct mutex *mutex); /* by this thread */
@@ -28,6 +30,13 @@ static inline struct mutex *mutex_guard_take(struct mutex *mutex)
 static inline void mutex_guard_give_back(struct mutex **mutex)
 {
 	mutex_unlock(*mutex);
+}
+
+/* For `struct mutex *held __cleanup(mutex_cleanup) = NULL;`, set once the mutex is held. */
+static inline void mutex_cleanup(struct mutex **mutex)
+{
+	if (*mutex)
+		mutex_unlock(*mutex);
 }
 
 /* Hold the mutex to the end of this block (guard.h). */

@@ -4,8 +4,8 @@
  * All take their arguments as registers hold them and return a value >= 0 or a negative errno.
  * Linux's calls have Linux's numbers and meaning (section 2 of the manual); ours are described in
  * abi.h. Context of all: the calling thread, interrupts on, may sleep. In order: kernel/file.c,
- * mm/sys_mm.c, fork.c and exec.c, signal.c, sys_task.c, futex.c; ours: ipc_user.c, handle.c, sys_mm.c,
- * info.c, tests/kernel/tlbprobe.c, tests/kernel/vmtest.c
+ * read_write.c, descriptor.c and pipe.c, mm/sys_mm.c, fork.c and exec.c, signal.c, sys_task.c, futex.c;
+ * ours: ipc_user.c, handle.c, sys_mm.c, info.c, tests/kernel/tlbprobe.c, tests/kernel/vmtest.c
  */
 #pragma once
 
@@ -20,13 +20,27 @@ struct trap_frame;
 	X(1, 3, write)                 /* fd, buf, len */                                          \
 	X(2, 3, open)                  /* path, flags, mode */                                     \
 	X(3, 1, close)                 /* fd */                                                    \
+	X(4, 2, stat)                  /* path, buf */                                             \
 	X(5, 2, fstat)                 /* fd, buf */                                               \
+	X(6, 2, lstat)                 /* path, buf */                                             \
 	X(8, 3, lseek)                 /* fd, offset, whence */                                    \
 	X(16, 3, ioctl)                /* fd, request, arg */                                      \
+	X(17, 4, pread64)              /* fd, buf, len, pos */                                     \
+	X(18, 4, pwrite64)             /* fd, buf, len, pos */                                     \
+	X(19, 3, readv)                /* fd, iov, count */                                        \
 	X(20, 3, writev)               /* fd, iov, count */                                        \
+	X(22, 1, pipe)                 /* fds */                                                   \
+	X(32, 1, dup)                  /* fd */                                                    \
+	X(33, 2, dup2)                 /* fd, copy */                                              \
+	X(72, 3, fcntl)                /* fd, command, arg */                                      \
 	X(77, 2, ftruncate)            /* fd, size */                                              \
 	X(87, 1, unlink)               /* path */                                                  \
 	X(257, 4, openat)              /* dir, path, flags, mode */                                \
+	X(262, 4, newfstatat)          /* dir, path, buf, flags */                                 \
+	X(292, 3, dup3)                /* fd, copy, flags */                                       \
+	X(293, 2, pipe2)               /* fds, flags */                                            \
+	X(295, 4, preadv)              /* fd, iov, count, pos */                                   \
+	X(296, 4, pwritev)             /* fd, iov, count, pos */                                   \
 	X(9, 6, mmap)                  /* addr, len, prot, flags, fd, offset */                    \
 	X(10, 3, mprotect)             /* addr, len, prot */                                       \
 	X(11, 2, munmap)               /* addr, len */                                             \

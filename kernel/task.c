@@ -38,6 +38,7 @@ struct task *task_create(const char *name, struct mm *mm, struct task *parent)
 	list_init(&task->endpoints);
 	list_init(&task->received_calls);
 	spin_init(&task->handle_lock, &handles_class);
+	handle_init(task);
 	wait_queue_init(&task->child_wait);
 	wait_queue_init(&task->thread_wait);
 	task->pid = thread_new_id();

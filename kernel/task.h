@@ -41,8 +41,8 @@ struct task {
 	u64 ended_run_ns; /* CPU time of threads that have ended */
 	/* Under handle_lock. */
 	spinlock_t handle_lock;
-	struct cap handles[MAX_HANDLES];
-	struct cap files[MAX_HANDLES]; /* descriptors */
+	struct cap_table handles;
+	struct cap_table files; /* descriptors */
 	/* Under the IPC lock. */
 	struct list_head endpoints;
 	struct list_head received_calls;

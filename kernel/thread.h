@@ -24,7 +24,7 @@ enum thread_state {
 
 #define THREAD_NAME_LEN   28
 #define KERNEL_STACK_SIZE (4 * PAGE_SIZE)
-#define MAX_HELD_MUTEXES  4
+#define MAX_HELD_MUTEXES  6
 
 /* Priorities: higher runs first. */
 #define PRIO_IDLE     0

@@ -89,6 +89,7 @@ static int may_map(const struct fault *f, const struct page *page)
 {
 	struct vm_object *object = f->vma->object;
 
+	spin_assert_held(&f->mm->ptl);
 	if (!object)
 		return 0;
 	if (object_index(f->vma, f->addr) >= object_nr_pages(object))

@@ -16,6 +16,7 @@
 
 static const struct lock_class hash_class = {"page cache", RANK_PAGE_HASH, false};
 static const struct lock_class object_class = {"object", RANK_OBJECT, false};
+static const struct lock_class write_class = {"file write", RANK_WRITE, false};
 
 static struct page **hash;
 static u64 hash_size; /* chains, a power of two */
@@ -65,6 +66,25 @@ int lock_page_killable(struct page *page)
 	if (trylock_page(page))
 		return 0;
 	return wait_event_killable(page_waitq(page), trylock_or_mark(page));
+}
+
+bool lock_page_unless_io(struct page *page, u32 mark)
+{
+	bool locked;
+
+	do {
+		wait_event(page_waitq(page),
+			   (locked = trylock_or_mark(page)) || page_test(page, PG_io));
+		if (!locked)
+			page_set(page, mark);
+	} while (!locked && !page_test(page, PG_io));
+	return locked;
+}
+
+void page_begin_io(struct page *page)
+{
+	page_set(page, PG_io);
+	wake_up_all(page_waitq(page));
 }
 
 void unlock_page(struct page *page)
@@ -192,6 +212,40 @@ bool page_cache_replace(struct page *old, struct page *now)
 	return true;
 }
 
+/* The n-th page of a chain that belongs to object at or past `first`, with a reference. */
+static struct page *nth_page_from(struct vm_object *object, u64 first, u64 chain, unsigned n)
+{
+	struct page *page;
+
+	spin_guard(stripe_of(chain));
+	for (page = hash[chain]; page; page = page->hash_next)
+		if (page->object == object && page->index >= first && n-- == 0) {
+			get_page(page);
+			break;
+		}
+	return page;
+}
+
+/* The cache is indexed by page, not by object: one sweep over the chains, bounded by memory. */
+void page_cache_sweep(struct vm_object *object, u64 first,
+		      void (*drop)(struct vm_object *, struct page *))
+{
+	struct page *page;
+	unsigned skipped;
+	u64 chain;
+
+	for (chain = 0; chain < hash_size && READ_ONCE(object->nr_pages); chain++) {
+		skipped = 0;
+		while (READ_ONCE(hash[chain]) &&
+		       (page = nth_page_from(object, first, chain, skipped))) {
+			drop(object, page);
+			if (page->object == object)
+				skipped++;
+			put_page(page);
+		}
+	}
+}
+
 /* ---- Objects ------------------------------------------------------------------------------- */
 
 struct vm_object *object_create(enum object_kind kind, struct endpoint *pager, u64 cookie, u64 size)
@@ -206,7 +260,9 @@ struct vm_object *object_create(enum object_kind kind, struct endpoint *pager, u
 	object->refcount = 1;
 	object->pager = endpoint_get(pager);
 	object->foreign = pager && !endpoint_trusted(pager);
+	object->growing_from = ~0ull;
 	spin_init(&object->lock, &object_class);
+	mutex_init(&object->write_lock, &write_class);
 	list_init(&object->mappings);
 	return object;
 }
@@ -227,11 +283,7 @@ struct vm_object *object_get(struct vm_object *object)
 	return object;
 }
 
-/*
- * Out of the cache whoever else holds a reference: they keep the frame, not the identity, and the
- * bytes are nobody's any more. Context: page locked, unmapped.
- */
-static void page_cache_evict(struct page *page)
+void page_cache_evict(struct page *page)
 {
 	u64 chain = hash_of(page->object, page->index);
 
@@ -246,106 +298,15 @@ static void page_cache_evict(struct page *page)
 	lru_del_page(page);
 }
 
-/* The same for a page that may be mapped. */
-static void unmap_and_evict(struct page *page)
-{
-	struct unmap_result unmapped;
-
-	try_to_unmap(page, true, &unmapped);
-	if (unmapped.ptes)
-		flush_tlb_cpus(unmapped.cpus, TLB_UNMAP);
-	page_cache_evict(page);
-}
-
-/*
- * Locked; or its holder waits for the pager, now or while we wait, and will find the mark when that
- * is over. Mark, then look for PG_io; the holder takes PG_io back, then looks for the mark.
- */
-static bool lock_page_or_mark_truncated(struct page *page)
-{
-	bool locked;
-
-	do {
-		wait_event(page_waitq(page),
-			   (locked = trylock_or_mark(page)) || page_test(page, PG_io));
-		if (!locked)
-			page_set(page, PG_truncated);
-	} while (!locked && !page_test(page, PG_io));
-	return locked;
-}
-
-void page_begin_io(struct page *page)
-{
-	page_set(page, PG_io);
-	wake_up_all(page_waitq(page));
-}
-
-/*
- * The pager may be the one who truncates, so nobody waits here for a page whose lock holder waits
- * for the pager: such a page is only marked, and the holder evicts it (page_drop_past_end). Until
- * then nobody reads or maps it, even if the object has grown again: they wait for its lock.
- */
-static void drop_page(struct vm_object *object, struct page *page)
-{
-	if (!lock_page_or_mark_truncated(page))
-		return;
-	if (page->object == object)
-		unmap_and_evict(page);
-	unlock_page(page);
-}
-
-static bool past_end(const struct vm_object *object, u64 index)
-{
-	return index >= object_nr_pages(object);
-}
-
-void page_drop_past_end(struct page *page)
-{
-	if (page->object &&
-	    (page_test(page, PG_truncated) || past_end(page->object, page->index)))
-		unmap_and_evict(page); /* while its holder waited, anybody could map it */
-}
-
-/* The n-th page of a chain that belongs to object at or past `first`, with a reference. */
-static struct page *nth_page_from(struct vm_object *object, u64 first, u64 chain, unsigned n)
-{
-	struct page *page;
-
-	spin_guard(stripe_of(chain));
-	for (page = hash[chain]; page; page = page->hash_next)
-		if (page->object == object && page->index >= first && n-- == 0) {
-			get_page(page);
-			break;
-		}
-	return page;
-}
-
-/* The cache is indexed by page, not by object: one sweep over the chains, bounded by memory. */
-static void drop_pages_from(struct vm_object *object, u64 first)
-{
-	struct page *page;
-	unsigned skipped;
-	u64 chain;
-
-	for (chain = 0; chain < hash_size; chain++) {
-		skipped = 0;
-		while (READ_ONCE(hash[chain]) &&
-		       (page = nth_page_from(object, first, chain, skipped))) {
-			drop_page(object, page);
-			if (page->object == object)
-				skipped++;
-			put_page(page);
-		}
-	}
-}
-
 void object_put(struct vm_object *object)
 {
 	if (!object || !atomic_dec_and_test(&object->refcount))
 		return;
 	ASSERT(list_empty(&object->mappings), "object %p ends while it is mapped", (void *)object);
 	if (object->kind != OBJECT_ANON)
-		drop_pages_from(object, 0);
+		object_drop_pages(object, 0);
+	ASSERT(!object->nr_pages, "object %p ends with %lu pages in the cache", (void *)object,
+	       object->nr_pages);
 	endpoint_put(object->pager);
 	kfree(object);
 }
@@ -359,15 +320,6 @@ void object_make_writable(struct vm_object *object)
 	/* Whoever comes before the flush is done does one too: none goes on without. */
 	flush_tlb_cpus(READ_ONCE(cpu_online_mask), TLB_UNMAP);
 	store_release(&object->written, (u32)MAY_BE_WRITTEN);
-}
-
-void object_resize(struct vm_object *object, u64 size)
-{
-	bool shrinks = size < object->size;
-
-	WRITE_ONCE(object->size, size); /* first: no fault maps a page past the end from here on */
-	if (shrinks)
-		drop_pages_from(object, DIV_ROUND_UP(size, PAGE_SIZE));
 }
 
 /* ---- Getting pages ------------------------------------------------------------------------- */
@@ -396,15 +348,19 @@ static int fill_page(struct vm_object *object, u64 index, struct page *page)
 {
 	int err = page_in(object, index, page);
 
-	if (!err && past_end(object, index))
+	if (!err && index >= object_nr_pages(object))
 		err = -ENXIO;
 	else if (!err && page_test(page, PG_truncated))
 		err = -EEXIST; /* what the pager sent is from before: ask again */
+	if (err)
+		page_cache_evict(page);
+	else
+		page_trim(page);
+	if (!err && page->object != object)
+		err = -ENXIO; /* it has shrunk just now */
 	if (!err) {
 		page_set(page, PG_uptodate);
 		lru_add_page(page);
-	} else {
-		page_cache_evict(page);
 	}
 	unlock_page(page);
 	return err;
@@ -447,7 +403,7 @@ int object_get_page(struct vm_object *object, u64 index, struct page **out)
 	int err;
 
 	do {
-		if (past_end(object, index))
+		if (index >= object_nr_pages(object))
 			return -ENXIO;
 		page = page_cache_find(object, index);
 		if (!page) {
@@ -463,19 +419,24 @@ int object_get_page(struct vm_object *object, u64 index, struct page **out)
 	return err;
 }
 
-/* One page of it. -EAGAIN: the page has lost its place in the file meanwhile. */
-static int write_page(struct vm_object *object, struct page *page, size_t in_page, const void *buf,
-		      size_t len)
+/*
+ * One page's share of a write; the page lock keeps page-out and truncation away. -EEXIST: the page
+ * was dropped before we had its lock, look again. -ENXIO: the object has become too short.
+ */
+static int write_to_page(struct vm_object *object, struct page *page, u64 offset, const void *buf,
+			 size_t n)
 {
-	int err = lock_page_killable(page); /* not while it is written out */
+	int err = lock_page_killable(page);
 
 	if (err)
 		return err;
-	if (page->object == object) {
-		memcpy((u8 *)phys_to_virt(page_to_phys(page)) + in_page, buf, len);
+	if (offset + n > READ_ONCE(object->size))
+		err = -ENXIO;
+	else if (page->object != object)
+		err = -EEXIST;
+	if (!err) {
+		memcpy((u8 *)phys_to_virt(page_to_phys(page)) + offset % PAGE_SIZE, buf, n);
 		page_set(page, PG_dirty);
-	} else {
-		err = -EAGAIN;
 	}
 	unlock_page(page);
 	return err;
@@ -493,11 +454,11 @@ int object_copy(struct vm_object *object, u64 offset, void *buf, size_t len, boo
 		if (err)
 			return err;
 		if (write)
-			err = write_page(object, page, in_page, buf, n);
+			err = write_to_page(object, page, offset, buf, n);
 		else
 			memcpy(buf, (u8 *)phys_to_virt(page_to_phys(page)) + in_page, n);
 		put_page(page);
-		if (err == -EAGAIN)
+		if (err == -EEXIST)
 			continue;
 		if (err)
 			return err;

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "kernel/list.h"
-#include "kernel/lock.h"
+#include "kernel/mutex.h"
 #include "mm/page.h"
 
 struct endpoint;
@@ -45,6 +45,9 @@ struct vm_object {
 	/* Under lock. */
 	spinlock_t lock;
 	struct list_head mappings; /* VMAs, by object_node or anon_node (kind ANON) */
+	/* Files: one write by system call, or change of size, at a time (Linux: i_rwsem). */
+	struct mutex write_lock;
+	u64 growing_from; /* a write in progress fills what lies behind; ~0: there is none */
 };
 
 /* Boot: the hash table, sized by memory. alloc returns zeroed physical memory. */
@@ -97,9 +100,21 @@ bool page_cache_remove(struct page *page, u32 refs);
 void page_begin_io(struct page *page);
 /*
  * After waiting for the pager: if the object has shrunk meanwhile, the page is unmapped, flushed
- * and goes. Context: page locked, may sleep, the thread's batch empty.
+ * and goes, or its bytes past the end are zero. Context: page locked, may sleep, the thread's batch
+ * empty.
  */
-void page_drop_past_end(struct page *page);
+void page_trim(struct page *page);
+/*
+ * A locked page that nothing maps leaves the cache, dirty or not; who else holds a reference keeps
+ * the frame, not the identity.
+ */
+void page_cache_evict(struct page *page);
+/*
+ * Call drop for every cached page of the object at or past index `first`; what drop leaves in the
+ * cache is passed over. May sleep.
+ */
+void page_cache_sweep(struct vm_object *object, u64 first,
+		      void (*drop)(struct vm_object *object, struct page *page));
 /*
  * Before the first writable mapping or write. A frame in limbo may still be read through old
  * translations while a refault shows the same page in a new frame; harmless while nobody can write
@@ -108,11 +123,17 @@ void page_drop_past_end(struct page *page);
  * held.
  */
 void object_make_writable(struct vm_object *object);
-/* Change the size; pages past a smaller end are unmapped, flushed and dropped. May sleep. */
-void object_resize(struct vm_object *object, u64 size);
 /*
- * Copy between an object and kernel memory, paging in; writing marks pages dirty. 0 or the error of
- * object_get_page.
+ * Change the size. Pages past a smaller end are unmapped, flushed and dropped, private copies of
+ * them too; bytes of the last page past the end are zero, before it shrinks and before it grows.
+ * One caller at a time. May sleep.
+ */
+void object_resize(struct vm_object *object, u64 size);
+/* Drop the cached pages from index `first` on. May sleep. */
+void object_drop_pages(struct vm_object *object, u64 first);
+/*
+ * Copy between an object and kernel memory, paging in; writing marks pages dirty. 0, or the errors
+ * of object_get_page: -ENXIO also when the object shrinks under a write.
  */
 int object_copy(struct vm_object *object, u64 offset, void *buf, size_t len, bool write);
 
@@ -120,6 +141,12 @@ int object_copy(struct vm_object *object, u64 offset, void *buf, size_t len, boo
 int lock_page_killable(struct page *page);
 void lock_page(struct page *page);
 bool trylock_page(struct page *page);
+/*
+ * Locked, unless its holder waits for the pager, now or while we wait: then false, and the page has
+ * the mark (PG_ flags), which that holder finds afterwards: we mark, then look for PG_io, and the
+ * holder takes PG_io back, then looks for the mark.
+ */
+bool lock_page_unless_io(struct page *page, u32 mark);
 void unlock_page(struct page *page);
 /* Where its waiters sleep. */
 struct wait_queue *page_waitq(const struct page *page);

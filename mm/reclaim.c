@@ -193,7 +193,7 @@ static void pageout_list(struct list_head *dirty, struct list_head *keep, struct
 			page_out(page, sc);
 		page_clear(page, PG_io);
 		if (!take_page(page, sc)) {
-			page_drop_past_end(page);
+			page_trim(page);
 			keep_page(page, keep, sc);
 		}
 		object_put(object); /* no page of it is locked by us if this was the last */

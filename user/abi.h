@@ -30,8 +30,9 @@ typedef int32_t abi_s32;
 #define SYS_handle_mint     0x1002 /* (endpoint handle, badge) -> handle whose calls carry badge */
 #define SYS_ipc_call        0x1003 /* (handle, struct ipc_msg *) -> 0; sends, waits for the reply */
 #define SYS_ipc_recv        0x1004 /* (handle, struct ipc_msg *) -> 0; waits for a call */
-#define SYS_ipc_reply       0x1005 /* (struct ipc_msg *) -> 0; answers msg->reply_to */
-#define SYS_ipc_reply_recv  0x1006 /* (handle, struct ipc_msg *) -> 0; both in one step */
+#define SYS_ipc_reply       0x1005 /* (struct ipc_msg *) -> 0; answers msg->reply_to, or -ESRCH */
+#define SYS_ipc_reply_recv  0x1006 /* (handle, struct ipc_msg *) -> 0; both in one step; if the
+                                    * reply fails, nothing has been received */
 #define SYS_handle_inherit  0x1007 /* (control handle, 0 or 1) -> 0; 1: children get it, too */
 #define SYS_object_create   0x1010 /* (endpoint to receive on, cookie, bytes) -> object handle */
 #define SYS_object_map      0x1011 /* (object handle, bytes, prot, offset) -> address (shared) */
@@ -158,16 +159,24 @@ struct ipc_msg {
 };
 
 /* ---- The file protocol: what the kernel asks a file server -------------------------------- */
-/* Every reply: label = 0 or a negative errno. All calls carry IPC_BADGE_KERNEL.               */
+/* Every reply: label = 0 or a negative errno. All calls carry IPC_BADGE_KERNEL and tell for
+ * whom they are made: a task's id in words[FS_CLIENT_WORD], 0 for the kernel itself. A server
+ * counts what each client holds, so that one who takes too much gets errors and nobody else. A
+ * reply that cannot be delivered (-ESRCH) has had no effect: the server takes an open back. */
+
+#define FS_CLIENT_WORD 5
 
 #define FS_OPEN     1 /* page: path; words: [0] open flags, [1] mode
-                       * reply: [0] file id, [1] size, [2] enum fs_kind, [3] inode number;
+                       * reply: [0] file id, [1] size, [2] enum fs_kind, [3] inode number,
+                       *        [4] stat(2)'s mode;
                        *        handle: the file's memory object when FS_KIND_OBJECT */
 #define FS_CLOSE    2 /* words: [0] file id */
 #define FS_READ     3 /* FS_KIND_STREAM; words: [0] file id, [1] offset, [2] bytes <= 4096
                        * reply: page: the data, [0] bytes (0 at the end) */
-#define FS_TRUNCATE 4 /* words: [0] file id, [1] new size; the server resizes the memory object */
+#define FS_TRUNCATE 4 /* words: [0] file id, [1] new size; the server resizes the memory object.
+                       * -ENOMEM: not now, the kernel reclaims and asks again */
 #define FS_UNLINK   5 /* page: path */
+#define FS_EXTEND   6 /* words: [0] file id, [1] size; as FS_TRUNCATE, but never makes it shorter */
 
 enum fs_kind {
 	FS_KIND_OBJECT = 1, /* read, write and mmap go through the memory object */
@@ -178,6 +187,8 @@ enum fs_kind {
 
 #define PAGER_PAGE_IN  16 /* words: [0] cookie, [1] page index; reply: page (short = zero filled) */
 #define PAGER_PAGE_OUT 17 /* words: [0] cookie, [1] page index; page: the data */
+
+#define MAX_SERVER_HANDLES 32768 /* what a server can hold; another task: 1024 */
 
 /* Handles a boot task starts with. */
 #define BOOT_HANDLE_SERVICE 0 /* file server: the endpoint it receives on */

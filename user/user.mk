@@ -34,6 +34,10 @@ USER_SRC_tlbprobe := user/workloads/tlbprobe.c
 USER_SRC_purge-latency := user/workloads/purge-latency.c
 USER_SRC_vmalloc-test := user/workloads/vmalloc-test.c
 USER_SRC_cyclic := user/workloads/cyclic.c
+USER_SRC_files := user/workloads/files.c
+USER_SRC_cut := user/workloads/cut.c
+USER_SRC_descriptors := user/workloads/descriptors.c
+USER_SRC_pipes := user/workloads/pipes.c
 USER_SRC_ranges := user/workloads/ranges.c
 USER_SRC_procs := user/workloads/procs.c
 USER_SRC_clocks := user/workloads/clocks.c
@@ -44,7 +48,8 @@ USER_SRC_rights := user/workloads/rights.c
 USER_SRC_vmtest-args := user/workloads/vmtest-args.c
 
 USER_WORKLOADS := lru-read lru-write churn movers fragment pingpong hog spin badptr cyclic \
-	ranges procs clocks spread cpustate hoard
+	ranges procs clocks spread cpustate hoard \
+	files cut descriptors pipes
 USER_PROGRAMS := fs monitor tlbprobe pager hostile purge-latency vmalloc-test vmtest-args rights \
 	killable $(USER_WORKLOADS)
 

@@ -1,4 +1,4 @@
-// sources: user/fs/service.c user/fs/open_files.c user/fs/tree.c user/fs/node.c user/fs/archive.c user/fs/gen.c user/fs/tmp.c user/fs/proc.c user/fs/text.c user/fs/path.c user/fs/ustar.c user/lib/cpus.c
+// sources: user/fs/service.c user/fs/open_files.c user/fs/client.c user/fs/slots.c user/fs/tree.c user/fs/node.c user/fs/archive.c user/fs/gen.c user/fs/tmp.c user/fs/proc.c user/fs/text.c user/fs/path.c user/fs/ustar.c user/lib/cpus.c
 /* The file server, asked as the kernel asks it. Its system calls end in the syscall() below. */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "user/fs/archive.h"
+#include "user/fs/client.h"
+#include "user/fs/node.h"
 #include "user/fs/path.h"
 #include "user/fs/service.h"
 #include "user/fs/tmp.h"
@@ -20,14 +22,16 @@
 
 /* ---- A kernel of a few lines -------------------------------------------------------------- */
 
-#define OBJECTS 512
+#define OBJECTS 8192
 
 static struct {
 	bool open;
 	uint64_t cookie, bytes;
 } objects[OBJECTS];
 static int objects_made;
+static int objects_open;
 static bool refuse_objects;
+static uint64_t client = 1;
 
 static long fake_object_create(uint64_t cookie, uint64_t bytes)
 {
@@ -35,6 +39,8 @@ static long fake_object_create(uint64_t cookie, uint64_t bytes)
 		errno = ENOMEM;
 		return -1;
 	}
+	assert_in_range(objects_made, 0, OBJECTS - 3);
+	objects_open++;
 	objects[++objects_made].open = true;
 	objects[objects_made].cookie = cookie;
 	objects[objects_made].bytes = bytes;
@@ -77,6 +83,7 @@ long syscall(long number, ...)
 	case SYS_handle_close:
 		assert_true(objects[(int)a[0]].open);
 		objects[(int)a[0]].open = false;
+		objects_open--;
 		return 0;
 	case SYS_info:
 		return fake_info(a[0], (void *)a[1], a[2]);
@@ -93,7 +100,7 @@ static struct ipc_msg msg;
 
 static long ask(uint64_t label, uint64_t w0, uint64_t w1, uint64_t w2, uint32_t page_len)
 {
-	msg = (struct ipc_msg){ .label = label, .words = { w0, w1, w2 },
+	msg = (struct ipc_msg){ .label = label, .words = { w0, w1, w2, [FS_CLIENT_WORD] = client },
 				.badge = IPC_BADGE_KERNEL, .page = (uintptr_t)page,
 				.page_len = page_len, .page_cap = sizeof(page),
 				.handle = IPC_NO_HANDLE, .reply_to = 7 };
@@ -164,7 +171,8 @@ static int set_up(void **state)
 	end = add_member(0, "./bin/prog", 5000, 'p');
 	add_member(end, "etc/motd", 3, 'm');
 	assert_int_equal(archive_init(archive, sizeof(archive)), 2);
-	tmp_init(1 << 20);
+	tmp_init(1 << 20, 256);
+	client_init(5000);
 	return 0;
 }
 
@@ -268,6 +276,7 @@ static void serves_only_the_kernel(void **state)
 	(void)state;
 	strcpy(page, "/bin/prog");
 	objects[OBJECTS - 1].open = true;
+	objects_open++;
 	msg = (struct ipc_msg){ .label = FS_OPEN, .badge = 5, .page = (uintptr_t)page,
 				.page_len = 10, .handle = OBJECTS - 1 };
 	service_answer(&msg);
@@ -294,20 +303,54 @@ static void generates_pages(void **state)
 	close_ok(id);
 }
 
-static void forgets_idle_generated_files(void **state)
+/* Once 64 open files with different names were the end for everybody. */
+static void closed_files_cost_nothing(void **state)
 {
-	uint64_t ids[64];
+	static uint64_t ids[300];
 	char path[32];
+	int before;
 
 	(void)state;
-	for (int i = 0; i < 64; i++) {
+	for (int i = 0; i < 2 * IDLE_NODES; i++) { /* as many idle ones as there will ever be */
 		snprintf(path, sizeof(path), "/gen/%d", 100 + i);
+		close_ok(open_ok(path, O_RDONLY));
+	}
+	before = objects_open;
+	for (int i = 0; i < 300; i++) {
+		snprintf(path, sizeof(path), "/gen/%d", 1000 + i);
 		ids[i] = open_ok(path, O_RDONLY);
 	}
-	assert_int_equal(ask_path(FS_OPEN, "/gen/99", O_RDONLY), -ENFILE);
-	for (int i = 0; i < 64; i++)
-		close_ok(ids[i]);
 	close_ok(open_ok("/gen/99", O_RDONLY));
+	for (int i = 0; i < 300; i++)
+		close_ok(ids[i]);
+	assert_int_equal(objects_open, before);
+	for (int i = 0; i < 300; i++) { /* open or not, a page can be had: the cookie says which */
+		snprintf(path, sizeof(path), "/gen/%d", 2000 + i);
+		close_ok(open_ok(path, O_RDONLY));
+	}
+	assert_int_equal(ask(PAGER_PAGE_IN, (uint64_t)COOKIE_GEN << 56 | 1000, 0, 0, 0), 0);
+	assert_int_equal(objects_open, before);
+}
+
+static void refused_opens_leave_nothing_behind(void **state)
+{
+	static const struct {
+		const char *path;
+		unsigned int flags;
+	} refused[] = {
+		{ "/gen/7", O_RDWR }, { "/gen/8", O_CREAT | O_EXCL }, { "/gen/9", O_DIRECTORY },
+		{ "/proc/vmstat", O_RDWR }, { "/bin/prog", O_RDWR },
+	};
+	char out[16384];
+	int before = objects_open;
+
+	(void)state;
+	for (unsigned int i = 0; i < 200; i++)
+		assert_true(ask_path(FS_OPEN, refused[i % 5].path, refused[i % 5].flags) < 0);
+	assert_int_equal(ask_path(FS_UNLINK, "/gen/6", 0), -EROFS);
+	assert_int_equal(objects_open, before);
+	read_stream("/gen", out, sizeof(out));
+	close_ok(open_ok("/gen/5", O_RDONLY));
 }
 
 static void keeps_tmp_files(void **state)
@@ -395,14 +438,79 @@ static void unlinked_file_lives_until_closed(void **state)
 	assert_int_equal(ask_path(FS_UNLINK, "/bin/prog", 0), -EROFS);
 }
 
+/* A failed open has made no file and has emptied none. */
 static void reports_a_kernel_without_memory(void **state)
 {
 	(void)state;
 	refuse_objects = true;
 	assert_int_equal(ask_path(FS_OPEN, "/tmp/new", O_RDWR | O_CREAT), -ENOMEM);
 	refuse_objects = false;
-	close_ok(open_ok("/tmp/new", O_RDWR));
-	assert_int_equal(ask_path(FS_UNLINK, "/tmp/new", 0), 0);
+	assert_int_equal(ask_path(FS_OPEN, "/tmp/new", O_RDWR), -ENOENT);
+}
+
+static void many_files_in_tmp(void **state)
+{
+	char path[32];
+
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		int before = objects_open;
+
+		for (int i = 0; i < 256; i++) { /* as many as there may be */
+			snprintf(path, sizeof(path), "/tmp/many.%d", i);
+			close_ok(open_ok(path, O_RDWR | O_CREAT));
+		}
+		assert_int_equal(ask_path(FS_OPEN, "/tmp/one-more", O_RDWR | O_CREAT), -ENOSPC);
+		close_ok(open_ok("/etc/motd", O_RDONLY));
+		for (int i = 0; i < 256; i++) {
+			snprintf(path, sizeof(path), "/tmp/many.%d", i);
+			assert_int_equal(ask_path(FS_UNLINK, path, 0), 0);
+		}
+		assert_int_equal(objects_open, before);
+	}
+}
+
+static void undoes_an_open_whose_reply_was_lost(void **state)
+{
+	uint64_t id, cookie;
+
+	(void)state;
+	id = open_ok("/tmp/lost", O_RDWR | O_CREAT);
+	service_undelivered();
+	assert_int_equal(ask(FS_CLOSE, id, 0, 0, 0), -EBADF);
+	assert_int_equal(ask_path(FS_OPEN, "/tmp/lost", O_RDWR), -ENOENT);
+	service_undelivered(); /* nothing was opened */
+	close_ok(open_ok("/tmp/kept", O_RDWR | O_CREAT));
+	id = open_ok("/tmp/kept", O_RDWR | O_CREAT); /* this open does not make it */
+	service_undelivered();
+	assert_int_equal(ask(FS_CLOSE, id, 0, 0, 0), -EBADF);
+	id = open_ok("/tmp/kept", O_RDWR);
+	cookie = msg.words[3];
+	assert_int_equal(ask(FS_EXTEND, id, 10, 0, 0), 0);
+	service_undelivered(); /* only opens are taken back */
+	assert_int_equal(ask(PAGER_PAGE_IN, cookie, 0, 0, 0), 0);
+	assert_int_equal(msg.page_len, 10);
+	close_ok(id);
+	assert_int_equal(ask_path(FS_UNLINK, "/tmp/kept", 0), 0);
+}
+
+static void extending_never_shortens(void **state)
+{
+	uint64_t id = open_ok("/tmp/f", O_RDWR | O_CREAT), reader;
+	int object = msg.handle;
+
+	(void)state;
+	assert_int_equal(ask(FS_EXTEND, id, 5000, 0, 0), 0);
+	assert_int_equal(objects[object].bytes, 5000);
+	assert_int_equal(ask(FS_EXTEND, id, 100, 0, 0), 0);
+	assert_int_equal(objects[object].bytes, 5000);
+	reader = open_ok("/tmp/f", O_RDONLY);
+	assert_int_equal(msg.words[1], 5000);
+	assert_int_equal(ask(FS_EXTEND, reader, 6000, 0, 0), -EINVAL);
+	assert_int_equal(ask(FS_EXTEND, id, ~0ULL, 0, 0), -EINVAL);
+	close_ok(reader);
+	close_ok(id);
+	assert_int_equal(ask_path(FS_UNLINK, "/tmp/f", 0), 0);
 }
 
 static void lists_directories(void **state)
@@ -438,17 +546,37 @@ static void shows_linux_formats(void **state)
 	assert_non_null(strstr(out, "processor\t: 1\n"));
 }
 
-static void fills_the_open_table(void **state)
+/* One client takes all it may have: it gets errors, others do not. */
+static void limits_are_per_client(void **state)
 {
-	static uint64_t ids[1024];
+	static uint64_t ids[2][CLIENT_FILES], texts[CLIENT_FILES];
+	int nr_texts = 0;
 
 	(void)state;
-	for (int i = 0; i < 1024; i++)
-		ids[i] = open_ok("/etc/motd", O_RDONLY);
-	assert_int_equal(ask_path(FS_OPEN, "/etc/motd", O_RDONLY), -ENFILE);
-	assert_int_equal(ask_path(FS_OPEN, "/proc/vmstat", O_RDONLY), -ENFILE);
-	for (int i = 0; i < 1024; i++)
-		close_ok(ids[i]);
+	for (int i = 0; i < CLIENT_FILES; i++)
+		ids[0][i] = open_ok("/etc/motd", O_RDONLY);
+	assert_int_equal(ask_path(FS_OPEN, "/etc/motd", O_RDONLY), -EMFILE);
+	assert_int_equal(ask_path(FS_OPEN, "/tmp/not", O_RDWR | O_CREAT), -EMFILE);
+	assert_int_equal(ask_path(FS_OPEN, "/tmp/not", O_RDWR), -ENOENT);
+	client = 2;
+	for (int i = 0; i < CLIENT_FILES; i++)
+		ids[1][i] = open_ok("/etc/motd", O_RDONLY);
+	client = 3;
+	while (ask_path(FS_OPEN, "/proc/interrupts", O_RDONLY) == 0)
+		texts[nr_texts++] = msg.words[0];
+	assert_int_equal((long)msg.label, -ENFILE); /* that of all: 5000 */
+	for (int i = 0; i < CLIENT_FILES; i++) {
+		close_ok(ids[0][i]);
+		close_ok(ids[1][i]);
+	}
+	while (ask_path(FS_OPEN, "/proc/interrupts", O_RDONLY) == 0)
+		texts[nr_texts++] = msg.words[0];
+	assert_int_equal((long)msg.label, -ENOMEM); /* texts are counted in bytes */
+	close_ok(open_ok("/etc/motd", O_RDONLY));
+	while (nr_texts > 0)
+		close_ok(texts[--nr_texts]);
+	client = 1;
+	close_ok(open_ok("/etc/motd", O_RDONLY));
 }
 
 int main(void)
@@ -460,14 +588,18 @@ int main(void)
 		cmocka_unit_test(refuses_bad_requests),
 		cmocka_unit_test(serves_only_the_kernel),
 		cmocka_unit_test(generates_pages),
-		cmocka_unit_test(forgets_idle_generated_files),
+		cmocka_unit_test(closed_files_cost_nothing),
+		cmocka_unit_test(refused_opens_leave_nothing_behind),
 		cmocka_unit_test(keeps_tmp_files),
 		cmocka_unit_test(limits_tmp_files),
 		cmocka_unit_test(unlinked_file_lives_until_closed),
 		cmocka_unit_test(reports_a_kernel_without_memory),
+		cmocka_unit_test(many_files_in_tmp),
+		cmocka_unit_test(undoes_an_open_whose_reply_was_lost),
+		cmocka_unit_test(extending_never_shortens),
 		cmocka_unit_test(lists_directories),
 		cmocka_unit_test(shows_linux_formats),
-		cmocka_unit_test(fills_the_open_table),
+		cmocka_unit_test(limits_are_per_client),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "user/fs/ustar.h"
@@ -127,7 +128,7 @@ static void refuses_bad_headers(void **state)
 	header = add("a", "x");
 	memcpy(header + 257, "nonsen", 6);
 	seal(header);
-	expect_error_first("not a ustar header");
+	expect_error_first("not a tar header");
 	start();
 	header = add("", "x");
 	seal(header);
@@ -137,7 +138,8 @@ static void refuses_bad_headers(void **state)
 static void refuses_bad_sizes(void **state)
 {
 	static const char *const bad[] = { "0000000008 ", "           ", "12x45678901",
-					   "-0000000001", "\x80\0\0\0\0\0\0\0\0\0\0" };
+					   "-0000000001", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+					   "\x80\x01\0\0\0\0\0\0\0\0\0" };
 	uint8_t *header;
 
 	(void)state;
@@ -146,7 +148,7 @@ static void refuses_bad_sizes(void **state)
 		header = add("a", "x");
 		memcpy(header + 124, bad[i], 11);
 		seal(header);
-		expect_error_first("not an octal number");
+		expect_error_first("not a number");
 	}
 	start();
 	header = add("a", "x");
@@ -226,6 +228,222 @@ static void survives_any_changed_byte(void **state)
 	}
 }
 
+/* ---- Archives that tar and Python have made ------------------------------------------------- */
+
+static char *made;
+static size_t made_length;
+
+/* The archive a.tar that a shell command leaves in an empty directory. */
+static void make_archive(const char *format, const char *command)
+{
+	char directory[] = "/tmp/test_ustar.XXXXXX", line[8192];
+	FILE *file;
+
+	assert_non_null(mkdtemp(directory));
+	snprintf(line, sizeof(line), "set -e; cd %s; F='%s'; %s", directory, format, command);
+	assert_int_equal(system(line), 0);
+	snprintf(line, sizeof(line), "%s/a.tar", directory);
+	file = fopen(line, "rb");
+	assert_non_null(file);
+	fseek(file, 0, SEEK_END);
+	made_length = (size_t)ftell(file);
+	rewind(file);
+	made = malloc(made_length);
+	assert_int_equal(fread(made, 1, made_length, file), made_length);
+	fclose(file);
+	snprintf(line, sizeof(line), "rm -rf %s", directory);
+	assert_int_equal(system(line), 0);
+	ustar_open(&reader, made, made_length);
+}
+
+static void next_file(const char *path, const char *data)
+{
+	assert_int_equal(ustar_next(&reader, &entry), USTAR_ENTRY);
+	assert_string_equal(entry.path, path);
+	assert_null(entry.problem);
+	assert_true(entry.regular);
+	assert_int_equal(entry.size, strlen(data));
+	assert_memory_equal(entry.data, data, entry.size);
+}
+
+static void end_of_archive(void)
+{
+	assert_int_equal(ustar_next(&reader, &entry), USTAR_END);
+	free(made);
+}
+
+#define N50  "0123456789abcdefghijklmnopqrstuvwxyz0123456789abcd"
+#define LONG N50 N50 N50 N50
+
+static void reads_every_format_of_tar(void **state)
+{
+	static const char *const formats[] = { "gnu", "oldgnu", "pax", "ustar", "v7" };
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		make_archive(formats[i], "mkdir d; echo one >d/1; ln d/1 d/2; ln -s 1 d/3; "
+					 "echo four >d/4; tar --format=$F --sort=name -cf a.tar d");
+		assert_int_equal(ustar_next(&reader, &entry), USTAR_ENTRY);
+		assert_string_equal(entry.path, "d/");
+		assert_false(entry.regular);
+		next_file("d/1", "one\n");
+		assert_int_equal(ustar_next(&reader, &entry), USTAR_ENTRY);
+		assert_string_equal(entry.path, "d/2");
+		assert_string_equal(entry.link, "d/1");
+		assert_false(entry.regular);
+		assert_int_equal(ustar_next(&reader, &entry), USTAR_ENTRY);
+		assert_string_equal(entry.path, "d/3");
+		assert_string_equal(entry.link, "");
+		assert_false(entry.regular);
+		next_file("d/4", "four\n");
+		end_of_archive();
+	}
+}
+
+static void reads_long_names(void **state)
+{
+	static const char *const formats[] = { "gnu", "oldgnu", "pax" };
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		make_archive(formats[i], "mkdir -p " LONG "/" LONG "; echo x >" LONG "/" LONG "/f; "
+					 "ln " LONG "/" LONG "/f " LONG "/" LONG "/g; echo z >z; "
+					 "tar --format=$F -cf a.tar " LONG "/" LONG "/[fg] z");
+		next_file(LONG "/" LONG "/f", "x\n");
+		assert_int_equal(ustar_next(&reader, &entry), USTAR_ENTRY);
+		assert_string_equal(entry.path, LONG "/" LONG "/g");
+		assert_string_equal(entry.link, LONG "/" LONG "/f");
+		next_file("z", "z\n"); /* the long name was for one entry */
+		end_of_archive();
+	}
+	make_archive("ustar", "mkdir " N50 N50 "; echo x >" N50 N50 "/" N50 "; "
+			      "tar --format=$F -cf a.tar " N50 N50 "/" N50);
+	next_file(N50 N50 "/" N50, "x\n");
+	end_of_archive();
+}
+
+static void refuses_sparse_files(void **state)
+{
+	static const char *const formats[] = { "gnu", "oldgnu", "pax",
+					       "pax --sparse-version=0.0",
+					       "pax --sparse-version=0.1" };
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		make_archive(formats[i],
+			     "for i in 1 3 5 7 9 11 13 15 17 19 21 23 25 27 29 31; do "
+			     "echo x | dd of=holes bs=64k seek=$i conv=notrunc status=none; done; "
+			     "echo y >y; tar --sparse --format=$F -cf a.tar holes y");
+		assert_int_equal(ustar_next(&reader, &entry), USTAR_ENTRY);
+		assert_non_null(entry.problem);
+		assert_non_null(strstr(entry.problem, "sparse"));
+		next_file("y", "y\n");
+		end_of_archive();
+	}
+}
+
+/* Python's tarfile: records of all kinds for one entry and for all, and numbers in base 256. */
+static void reads_what_python_writes(void **state)
+{
+	static const char script[] =
+		"/usr/bin/python3 -c \"\n"
+		"import io, tarfile\n"
+		"def add(t, name, data, **more):\n"
+		"    i = tarfile.TarInfo(name); i.size = len(data)\n"
+		"    for k in more: setattr(i, k, more[k])\n"
+		"    t.addfile(i, io.BytesIO(data))\n"
+		"with tarfile.open('a.tar', 'w', format=tarfile.PAX_FORMAT,\n"
+		"                  pax_headers={'comment': 'for all'}) as t:\n"
+		"    add(t, 'a', b'A', pax_headers={'comment': 'one', 'mtime': '1.5'})\n"
+		"    add(t, '\\u00e4/' + 'n' * 300, b'B', mtime=2**40, uid=2**30)\n"
+		"    add(t, 'c', b'C')\n"
+		"with tarfile.open('b.tar', 'w', format=tarfile.GNU_FORMAT) as t:\n"
+		"    add(t, 'd', b'D', mtime=2**40, uid=2**30)\n"
+		"\"; tar --format=gnu -Af a.tar b.tar";
+	char name[400];
+
+	(void)state;
+	make_archive("-", script);
+	next_file("a", "A");
+	memset(name, 'n', sizeof(name));
+	memcpy(name, "\xc3\xa4/", 3);
+	name[303] = '\0';
+	next_file(name, "B");
+	next_file("c", "C");
+	next_file("d", "D");
+	end_of_archive();
+}
+
+/* A pax header with these records, then a file of 600 bytes whose own header says 1. */
+static void start_with_records(char type, const char *records)
+{
+	char data[601];
+	uint8_t *header;
+
+	start();
+	header = add("pax", records);
+	header[156] = (uint8_t)type;
+	seal(header);
+	memset(data, 'd', 600);
+	data[600] = '\0';
+	header = add("short", data);
+	memcpy(header + 124, "00000000001", 11);
+	seal(header);
+}
+
+static void pax_records_overrule_the_header(void **state)
+{
+	void *copy;
+
+	(void)state;
+	start_with_records('x', "12 size=600\n17 path=dir/long\n");
+	copy = open_copy(used + 2 * BLOCK);
+	assert_int_equal(ustar_next(&reader, &entry), USTAR_ENTRY);
+	assert_string_equal(entry.path, "dir/long");
+	assert_int_equal(entry.size, 600);
+	assert_int_equal(ustar_next(&reader, &entry), USTAR_END);
+	free(copy);
+	start_with_records('g', "12 size=600\n"); /* for all that follow */
+	copy = open_copy(used + 2 * BLOCK);
+	assert_int_equal(ustar_next(&reader, &entry), USTAR_ENTRY);
+	assert_string_equal(entry.path, "short");
+	assert_int_equal(entry.size, 600);
+	free(copy);
+}
+
+static void refuses_bad_records(void **state)
+{
+	static const char *const bad[] = {
+		"12 size=6x0\n", "13 size=600\n", "0 size=600\n", "size=600\n", "12 size=600 ",
+		"99 size=600\n", "999999999999999999999 a=b\n", "5 ab\n", "5 =b\n", "3 \n",
+		"31 size=99999999999999999999999\n", "-12 size=600\n",
+	};
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		start_with_records('x', bad[i]);
+		expect_error_first("a damaged extended header");
+	}
+	start_with_records('x', "28 size=9223372036854775807\n");
+	expect_error_first("left in the archive");
+}
+
+static void base_256_sizes(void **state)
+{
+	uint8_t *header;
+	void *copy;
+
+	(void)state;
+	start();
+	header = add("a", "hello");
+	memcpy(header + 124, "\x80\0\0\0\0\0\0\0\0\0\0\5", 12);
+	seal(header);
+	copy = open_copy(used + 2 * BLOCK);
+	assert_int_equal(ustar_next(&reader, &entry), USTAR_ENTRY);
+	assert_int_equal(entry.size, 5);
+	free(copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +455,13 @@ int main(void)
 		cmocka_unit_test(survives_truncation_anywhere),
 		cmocka_unit_test(skips_what_is_no_file),
 		cmocka_unit_test(survives_any_changed_byte),
+		cmocka_unit_test(reads_every_format_of_tar),
+		cmocka_unit_test(reads_long_names),
+		cmocka_unit_test(refuses_sparse_files),
+		cmocka_unit_test(reads_what_python_writes),
+		cmocka_unit_test(pax_records_overrule_the_header),
+		cmocka_unit_test(refuses_bad_records),
+		cmocka_unit_test(base_256_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

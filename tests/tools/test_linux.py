@@ -1,4 +1,5 @@
 """The programs built for Gather are ordinary static executables: the same files run on Linux."""
+import re
 import subprocess
 from pathlib import Path
 
@@ -42,6 +43,14 @@ def test_writers(tmp_path):
 def test_others():
     check("churn", "-t", 4, "--rounds", 5)
     check("hog", "--mib", 8)
+
+
+@pytest.mark.parametrize("name", ["files", "cut", "descriptors", "pipes"])
+def test_files_and_descriptors(name):
+    """Linux does all that these programs ask for: what they find wrong elsewhere is wrong there."""
+    result = program(name)
+    assert result.returncode == 0, result.stderr
+    assert "bad=0" in result.stdout and not re.search("bad=[1-9]", result.stdout)
 
 
 def test_what_only_gather_can():

@@ -12,22 +12,53 @@
 struct archive_file {
 	struct node node;
 	const uint8_t *data;
+	unsigned int first_name; /* a hard link: the file with this index, else its own */
 	char path[FS_PATH_SIZE];
 };
 
 static struct archive_file *files; /* constant after archive_init */
 static unsigned int nr_files;
 
+/* The file that has this name by now, or nr_files. */
+static unsigned int find_file(const char *path)
+{
+	for (unsigned int i = nr_files; i-- > 0;)
+		if (strcmp(files[i].path, path) == 0)
+			return files[i].first_name;
+	return nr_files;
+}
+
+/* The entry's name and file; the reason why it is left out, or NULL. */
+static const char *take_entry(const struct ustar_entry *entry, struct archive_file *f)
+{
+	char link[FS_PATH_SIZE];
+
+	if (entry->problem)
+		return entry->problem;
+	if (path_normalise(entry->path, sizeof(entry->path), f->path) != 0)
+		return "unusable name";
+	f->first_name = nr_files;
+	if (entry->link[0] != '\0') {
+		if (path_normalise(entry->link, sizeof(entry->link), link) != 0 ||
+		    find_file(link) == nr_files)
+			return "a link to a file that is not there";
+		f->first_name = find_file(link);
+	}
+	return NULL;
+}
+
 static bool add_file(const struct ustar_entry *entry)
 {
 	struct archive_file *f, *grown = realloc(files, (nr_files + 1) * sizeof(*files));
+	const char *problem;
 
 	if (!grown)
 		return false;
 	files = grown;
 	f = &files[nr_files];
-	if (path_normalise(entry->path, sizeof(entry->path), f->path) != 0) {
-		fprintf(stderr, "fs: archive: '%s' left out: unusable name\n", entry->path);
+	problem = take_entry(entry, f);
+	if (problem) {
+		fprintf(stderr, "fs: archive: '%s' left out: %s\n", entry->path, problem);
 		return true;
 	}
 	node_init(&f->node, &archive_class, cookie_make(COOKIE_ARCHIVE, nr_files), entry->size);
@@ -44,7 +75,7 @@ int archive_init(const void *base, size_t length)
 
 	ustar_open(&archive, base, length);
 	while ((result = ustar_next(&archive, &entry)) == USTAR_ENTRY)
-		if (entry.regular && !add_file(&entry))
+		if ((entry.regular || entry.link[0] || entry.problem) && !add_file(&entry))
 			return -ENOMEM;
 	if (result == USTAR_ERROR)
 		fprintf(stderr, "fs: %s\n", archive.error);
@@ -53,10 +84,9 @@ int archive_init(const void *base, size_t length)
 
 struct node *archive_find(const char *path)
 {
-	for (unsigned int i = nr_files; i-- > 0;)
-		if (strcmp(files[i].path, path) == 0)
-			return &files[i].node;
-	return NULL;
+	unsigned int i = find_file(path);
+
+	return i < nr_files ? &files[i].node : NULL;
 }
 
 /* The part of path that names an entry of the directory, and its length; NULL: not inside. */

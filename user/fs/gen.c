@@ -3,18 +3,24 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "user/lib/gen.h"
 
-#define GEN_NODES 64
+#define CHAINS 256
 
 /* The value of a cookie: file number above 32 bits of MiB. */
 #define VALUE(mib, file) ((uint64_t)(file) << 32 | (mib))
 #define VALUE_MIB(value) ((uint32_t)(value))
 #define VALUE_FILE(value) ((unsigned int)((value) >> 32))
 
-static struct node nodes[GEN_NODES]; /* unused: class is NULL */
+struct gen_file {
+	struct node node;
+	struct gen_file *next;
+};
+
+static struct gen_file *files[CHAINS]; /* open, or idle (node.h); by cookie */
 
 /* A number in plain decimal, one spelling only: no sign, no leading zero. */
 static const char *parse_number(const char *s, uint64_t max, uint64_t *value)
@@ -42,50 +48,59 @@ static bool parse_name(const char *name, uint64_t *value)
 	return true;
 }
 
-/* The node with this cookie, or else one that may be taken for it, or NULL. */
-static struct node *find_slot(uint64_t cookie)
+static struct gen_file **chain_of(uint64_t cookie)
 {
-	struct node *usable = NULL;
-
-	for (unsigned int i = 0; i < GEN_NODES; i++) {
-		if (nodes[i].class && nodes[i].cookie == cookie)
-			return &nodes[i];
-		if (!nodes[i].class || (nodes[i].opens == 0 && !usable))
-			usable = &nodes[i];
-	}
-	return usable;
+	return &files[(cookie ^ cookie >> 32) % CHAINS];
 }
 
 int gen_find(const char *name, struct node **node)
 {
+	struct gen_file *f, **chain;
 	uint64_t value, cookie;
 
 	if (!parse_name(name, &value))
 		return -ENOENT;
 	cookie = cookie_make(COOKIE_GEN, value);
-	*node = find_slot(cookie);
-	if (!*node)
-		return -ENFILE;
-	if (!(*node)->class || (*node)->cookie != cookie) {
-		if ((*node)->class)
-			node_drop_object(*node);
-		node_init(*node, &gen_class, cookie, (uint64_t)VALUE_MIB(value) << 20);
+	chain = chain_of(cookie);
+	f = *chain;
+	while (f && f->node.cookie != cookie)
+		f = f->next;
+	if (!f) {
+		f = malloc(sizeof(*f));
+		if (!f)
+			return -ENOMEM;
+		node_init(&f->node, &gen_class, cookie, (uint64_t)VALUE_MIB(value) << 20);
+		f->next = *chain;
+		*chain = f;
 	}
+	*node = &f->node;
 	return 0;
+}
+
+static void gen_forget(struct node *node)
+{
+	struct gen_file *f = (struct gen_file *)node; /* node is its first member */
+	struct gen_file **link = chain_of(node->cookie);
+
+	while (*link != f)
+		link = &(*link)->next;
+	*link = f->next;
+	free(f);
+}
+
+static void list_name(uint64_t value, struct text *out)
+{
+	text_printf(out, "%u", VALUE_MIB(value));
+	if (VALUE_FILE(value))
+		text_printf(out, ".%u", VALUE_FILE(value));
+	text_printf(out, "\n");
 }
 
 void gen_list(struct text *out)
 {
-	for (unsigned int i = 0; i < GEN_NODES; i++) {
-		uint64_t value = cookie_value(nodes[i].cookie);
-
-		if (!nodes[i].class)
-			continue;
-		text_printf(out, "%u", VALUE_MIB(value));
-		if (VALUE_FILE(value))
-			text_printf(out, ".%u", VALUE_FILE(value));
-		text_printf(out, "\n");
-	}
+	for (unsigned int i = 0; i < CHAINS; i++)
+		for (struct gen_file *f = files[i]; f; f = f->next)
+			list_name(cookie_value(f->node.cookie), out);
 }
 
 static long gen_page_in(uint64_t cookie, uint64_t index, void *page)
@@ -98,4 +113,4 @@ static long gen_page_in(uint64_t cookie, uint64_t index, void *page)
 	return FS_PAGE_SIZE;
 }
 
-const struct node_class gen_class = { .page_in = gen_page_in };
+const struct node_class gen_class = { .page_in = gen_page_in, .forget = gen_forget };

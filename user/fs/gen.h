@@ -12,10 +12,10 @@
 
 extern const struct node_class gen_class;
 
-/* The node for a name like "64" or "64.3". 0, -ENOENT, or -ENFILE (64 different ones are open). */
+/* The node for a name like "64" or "64.3". 0, -ENOENT, or -ENOMEM. */
 int gen_find(const char *name, struct node **node);
 
-/* Appends the names of the files opened so far. */
+/* Appends the names of the files that are open or were lately. */
 void gen_list(struct text *out);
 
 #endif

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "user/fs/archive.h"
+#include "user/fs/client.h"
 #include "user/fs/service.h"
 #include "user/fs/tmp.h"
 
@@ -22,14 +23,26 @@ static int fail(const char *what)
 	return 1;
 }
 
-/* A quarter of memory: what /tmp holds is pinned, and the rest must stay usable. */
-static uint64_t tmp_limit(void)
+static uint64_t at_most(uint64_t files)
+{
+	const uint64_t handles = MAX_SERVER_HANDLES / 2 - IDLE_NODES;
+
+	return files < handles ? files : handles;
+}
+
+/*
+ * What all clients together may take. /tmp: a quarter of memory, which is pinned, and the rest must
+ * stay usable. Open files: a tenth of memory, at 1 KiB each with what the kernel keeps, as Linux. A
+ * file in /tmp and an open one have a handle each: they must not meet the bound of the handles.
+ */
+static void set_limits(void)
 {
 	struct info_system sys;
 
 	if (gather_info(INFO_SYSTEM, &sys, sizeof(sys)) < 0)
-		return 4UL << 20;
-	return sys.mem_total_pages / 4 * FS_PAGE_SIZE;
+		sys.mem_total_pages = 4096;
+	tmp_init(sys.mem_total_pages / 4 * FS_PAGE_SIZE, at_most(sys.mem_total_pages / 4));
+	client_init(at_most(sys.mem_total_pages * (FS_PAGE_SIZE / 1024) / 10));
 }
 
 static int load_archive(void)
@@ -59,7 +72,7 @@ static void expect_page(struct ipc_msg *msg)
 	msg->page_cap = sizeof(page);
 }
 
-/* A reply fails when the caller has died meanwhile: no reason to stop serving the others. */
+/* A reply fails when the caller has died meanwhile: what it asked for is undone. */
 static int serve(void)
 {
 	struct ipc_msg msg = { .handle = IPC_NO_HANDLE };
@@ -72,12 +85,14 @@ static int serve(void)
 		service_answer(&msg);
 		expect_page(&msg);
 		received = gather_ipc_reply_recv(BOOT_HANDLE_SERVICE, &msg) == 0;
+		if (!received && errno == ESRCH)
+			service_undelivered();
 	}
 }
 
 int main(void)
 {
-	tmp_init(tmp_limit());
+	set_limits();
 	if (load_archive() != 0)
 		return 1;
 	return serve();

@@ -1,43 +1,48 @@
-/* open_files.c - the table of open files. */
+/* open_files.c - the open files. */
 #include "user/fs/open_files.h"
 
-#include <string.h>
+#include <errno.h>
+#include <stdlib.h>
 
-#define OPEN_FILES 1024
+#include "user/fs/slots.h"
 
-static struct open_file table[OPEN_FILES];
-static uint64_t next_serial;
+static struct slots table;
 
-struct open_file *open_files_add(const struct tree_file *file, unsigned int flags)
+int open_files_add(const struct tree_file *file, unsigned int flags, uint64_t client,
+		   struct open_file **f)
 {
-	for (unsigned int slot = 0; slot < OPEN_FILES; slot++) {
-		struct open_file *f = &table[slot];
+	struct open_file *made = calloc(1, sizeof(*made));
+	int error = made ? client_charge(client, file->text.capacity, &made->client) : -ENOMEM;
 
-		if (f->id != 0)
-			continue;
-		f->id = ++next_serial * OPEN_FILES + slot;
-		f->flags = flags;
-		f->file = *file;
-		if (file->node)
-			file->node->opens++;
-		return f;
+	if (!error) {
+		made->id = slots_add(&table, made);
+		if (made->id)
+			goto opened;
+		client_uncharge(made->client, file->text.capacity);
+		error = -ENOMEM;
 	}
-	return NULL;
+	free(made);
+	return error;
+opened:
+	made->flags = flags;
+	made->file = *file;
+	if (file->node)
+		node_open(file->node);
+	*f = made;
+	return 0;
 }
 
 struct open_file *open_files_get(uint64_t id)
 {
-	struct open_file *f = &table[id % OPEN_FILES];
-
-	return id != 0 && f->id == id ? f : NULL;
+	return slots_get(&table, id);
 }
 
 void open_files_close(struct open_file *f)
 {
-	struct node *node = f->file.node;
-
+	slots_remove(&table, f->id);
+	client_uncharge(f->client, f->file.text.capacity);
 	text_free(&f->file.text);
-	memset(f, 0, sizeof(*f));
-	if (node && --node->opens == 0 && node->class->last_close)
-		node->class->last_close(node);
+	if (f->file.node)
+		node_close(f->file.node);
+	free(f);
 }

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "user/fs/node.h"
 #include "user/fs/open_files.h"
+#include "user/fs/tmp.h"
 #include "user/fs/tree.h"
 
 /* What a request carried, apart from the reply that is built in its place. */
@@ -20,37 +22,50 @@ static void *page_buffer(const struct ipc_msg *msg)
 	return (void *)(uintptr_t)msg->page;
 }
 
-/* A file that has just been made or found goes again if it cannot be opened after all. */
-static void let_go(struct tree_file *file)
+/* What the reply to the last request tells its caller; NULL: nothing that must be taken back. */
+static struct open_file *just_opened;
+
+static void take_back(struct open_file *f)
 {
-	text_free(&file->text);
-	if (file->node && file->node->opens == 0 && file->node->class->last_close)
-		file->node->class->last_close(file->node);
+	if (f->file.created)
+		tmp_remove(f->file.node); /* from its directory; it ends with the close */
+	open_files_close(f);
+}
+
+static long open_found(const struct request *r, struct tree_file *file, struct open_file **f)
+{
+	int object = file->node ? node_object(file->node) : 0;
+	unsigned int flags = (unsigned int)r->words[0];
+	long error = object < 0 ? object :
+				  open_files_add(file, flags, r->words[FS_CLIENT_WORD], f);
+
+	if (error) {
+		tree_let_go(file);
+		return error;
+	}
+	if ((flags & O_TRUNC) && file->node && file->node->class->truncate)
+		error = file->node->class->truncate(file->node, 0);
+	if (error)
+		take_back(*f);
+	return error;
 }
 
 static long fs_open(const struct request *r, struct ipc_msg *reply)
 {
-	unsigned int flags = (unsigned int)r->words[0];
 	struct tree_file file;
 	struct open_file *f;
-	long error = tree_open(page_buffer(reply), r->page_len, flags, &file);
+	long error = tree_open(page_buffer(reply), r->page_len, (unsigned int)r->words[0], &file);
 
+	if (!error)
+		error = open_found(r, &file, &f);
 	if (error)
 		return error;
-	if (file.node && node_object(file.node) < 0) {
-		error = node_object(file.node);
-		let_go(&file);
-		return error;
-	}
-	f = open_files_add(&file, flags);
-	if (!f) {
-		let_go(&file);
-		return -ENFILE;
-	}
+	just_opened = f;
 	reply->words[0] = f->id;
 	reply->words[1] = file.node ? file.node->size : file.text.length;
 	reply->words[2] = file.node ? FS_KIND_OBJECT : FS_KIND_STREAM;
 	reply->words[3] = file.inode;
+	reply->words[4] = file.mode;
 	if (file.node)
 		reply->handle = file.node->object;
 	return 0;
@@ -88,18 +103,31 @@ static long fs_read(const struct request *r, struct ipc_msg *reply)
 	return 0;
 }
 
-static long fs_truncate(const struct request *r, struct ipc_msg *reply)
+static long change_size(const struct request *r, bool shorter)
 {
 	struct open_file *f = open_files_get(r->words[0]);
+	struct node *node;
 
-	(void)reply;
 	if (!f)
 		return -EBADF;
-	if ((f->flags & O_ACCMODE) == O_RDONLY || !f->file.node || !f->file.node->class->truncate)
+	node = f->file.node;
+	if ((f->flags & O_ACCMODE) == O_RDONLY || !node || !node->class->truncate)
 		return -EINVAL;
 	if (r->words[1] > INT64_MAX)
 		return -EINVAL;
-	return f->file.node->class->truncate(f->file.node, r->words[1]);
+	return r->words[1] > node->size || shorter ? node->class->truncate(node, r->words[1]) : 0;
+}
+
+static long fs_truncate(const struct request *r, struct ipc_msg *reply)
+{
+	(void)reply;
+	return change_size(r, true);
+}
+
+static long fs_extend(const struct request *r, struct ipc_msg *reply)
+{
+	(void)reply;
+	return change_size(r, false);
 }
 
 static long fs_unlink(const struct request *r, struct ipc_msg *reply)
@@ -138,6 +166,7 @@ static long (*const handlers[])(const struct request *r, struct ipc_msg *reply) 
 	[FS_READ] = fs_read,
 	[FS_TRUNCATE] = fs_truncate,
 	[FS_UNLINK] = fs_unlink,
+	[FS_EXTEND] = fs_extend,
 	[PAGER_PAGE_IN] = pager_page_in,
 	[PAGER_PAGE_OUT] = pager_page_out,
 };
@@ -158,6 +187,7 @@ void service_answer(struct ipc_msg *msg)
 	struct request r = { .page_len = msg->page_len };
 	long result;
 
+	just_opened = NULL;
 	memcpy(r.words, msg->words, sizeof(r.words));
 	memset(msg->words, 0, sizeof(msg->words));
 	if (msg->handle != IPC_NO_HANDLE)
@@ -166,4 +196,11 @@ void service_answer(struct ipc_msg *msg)
 	msg->page_len = 0;
 	result = handle(msg->label, msg->badge, &r, msg);
 	msg->label = (uint64_t)result;
+}
+
+void service_undelivered(void)
+{
+	if (just_opened)
+		take_back(just_opened);
+	just_opened = NULL;
 }

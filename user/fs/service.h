@@ -12,4 +12,7 @@
  */
 void service_answer(struct ipc_msg *msg);
 
+/* The last reply reached nobody: the file that it opened is closed, one that it made goes. */
+void service_undelivered(void);
+
 #endif

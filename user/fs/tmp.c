@@ -8,25 +8,29 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define TMP_FILES   64
+#include "user/fs/slots.h"
+
 #define TMP_NAME    64
+#define NAME_CHAINS 1024
 #define CHUNK_BYTES (16UL * FS_PAGE_SIZE)
 
 struct tmp_file {
-	struct node node; /* node.class is NULL: free slot */
+	struct node node;
+	struct tmp_file *next; /* in its chain */
 	bool linked;
 	char name[TMP_NAME];
 	uint8_t **chunks; /* nr_chunks of CHUNK_BYTES each, enough for node.size */
 	uint64_t nr_chunks;
 };
 
-static struct tmp_file files[TMP_FILES];
-static uint64_t next_serial; /* makes every cookie new */
-static uint64_t chunks_left;
+static struct tmp_file *files[NAME_CHAINS]; /* by name */
+static struct slots cookies;                /* by cookie_value */
+static uint64_t chunks_left, files_left;
 
-void tmp_init(uint64_t limit_bytes)
+void tmp_init(uint64_t limit_bytes, uint64_t limit_files)
 {
 	chunks_left = limit_bytes / CHUNK_BYTES;
+	files_left = limit_files;
 }
 
 /* ---- Storage ------------------------------------------------------------------------------ */
@@ -67,12 +71,12 @@ static int grow(struct tmp_file *f, uint64_t count)
 		return -ENOSPC;
 	chunks = realloc(f->chunks, count * sizeof(*chunks));
 	if (!chunks)
-		return -ENOSPC;
+		return -ENOMEM;
 	f->chunks = chunks;
 	while (f->nr_chunks < count) {
-		if (!add_chunk(f)) {
+		if (!add_chunk(f)) { /* no memory now; the kernel may make some and ask again */
 			shrink(f, before);
-			return -ENOSPC;
+			return -ENOMEM;
 		}
 	}
 	return 0;
@@ -117,9 +121,7 @@ static long tmp_truncate(struct node *node, uint64_t size)
 
 static struct tmp_file *file_of(uint64_t cookie)
 {
-	struct tmp_file *f = &files[cookie_value(cookie) % TMP_FILES];
-
-	return f->node.class && f->node.cookie == cookie ? f : NULL;
+	return slots_get(&cookies, cookie_value(cookie));
 }
 
 static long tmp_page_in(uint64_t cookie, uint64_t index, void *page)
@@ -155,39 +157,57 @@ static long tmp_page_out(uint64_t cookie, uint64_t index, const void *page, uint
 
 /* ---- Names -------------------------------------------------------------------------------- */
 
+static struct tmp_file **chain_of(const char *name)
+{
+	unsigned int hash = 5381;
+
+	while (*name)
+		hash = hash * 33 + (unsigned char)*name++;
+	return &files[hash % NAME_CHAINS];
+}
+
 static struct tmp_file *find_linked(const char *name)
 {
-	for (unsigned int i = 0; i < TMP_FILES; i++)
-		if (files[i].linked && strcmp(files[i].name, name) == 0)
-			return &files[i];
-	return NULL;
+	struct tmp_file *f = *chain_of(name);
+
+	while (f && !(f->linked && strcmp(f->name, name) == 0))
+		f = f->next;
+	return f;
 }
 
 static struct tmp_file *make_file(const char *name)
 {
-	for (unsigned int i = 0; i < TMP_FILES; i++) {
-		struct tmp_file *f = &files[i];
+	struct tmp_file *f = files_left > 0 ? calloc(1, sizeof(*f)) : NULL;
+	uint64_t value = f ? slots_add(&cookies, f) : 0;
 
-		if (f->node.class)
-			continue;
-		memset(f, 0, sizeof(*f));
-		node_init(&f->node, &tmp_class,
-			  cookie_make(COOKIE_TMP, ++next_serial * TMP_FILES + i), 0);
-		f->linked = true;
-		strcpy(f->name, name);
-		return f;
+	if (!value) {
+		free(f);
+		return NULL;
 	}
-	return NULL;
+	node_init(&f->node, &tmp_class, cookie_make(COOKIE_TMP, value), 0);
+	f->linked = true;
+	strcpy(f->name, name);
+	f->next = *chain_of(name);
+	*chain_of(name) = f;
+	files_left--;
+	return f;
 }
 
 static void free_if_unused(struct tmp_file *f)
 {
+	struct tmp_file **link = chain_of(f->name);
+
 	if (f->linked || f->node.opens > 0)
 		return;
+	while (*link != f)
+		link = &(*link)->next;
+	*link = f->next;
+	files_left++;
+	slots_remove(&cookies, cookie_value(f->node.cookie));
 	node_drop_object(&f->node);
 	shrink(f, 0);
 	free(f->chunks);
-	memset(f, 0, sizeof(*f));
+	free(f);
 }
 
 static void tmp_last_close(struct node *node)
@@ -195,18 +215,7 @@ static void tmp_last_close(struct node *node)
 	free_if_unused((struct tmp_file *)node);
 }
 
-static int find_existing(struct tmp_file *f, unsigned int flags)
-{
-	if ((flags & O_CREAT) && (flags & O_EXCL))
-		return -EEXIST;
-	if (!(flags & O_TRUNC))
-		return 0;
-	if ((flags & O_ACCMODE) == O_RDONLY)
-		return -EINVAL; /* Linux leaves this combination undefined */
-	return (int)tmp_truncate(&f->node, 0);
-}
-
-int tmp_find(const char *name, unsigned int flags, struct node **node)
+int tmp_find(const char *name, unsigned int flags, struct node **node, bool *created)
 {
 	struct tmp_file *f;
 
@@ -215,17 +224,24 @@ int tmp_find(const char *name, unsigned int flags, struct node **node)
 	if (strlen(name) >= TMP_NAME)
 		return -ENAMETOOLONG;
 	f = find_linked(name);
-	if (f) {
-		*node = &f->node;
-		return find_existing(f, flags);
-	}
-	if (!(flags & O_CREAT))
+	if (f && (flags & O_CREAT) && (flags & O_EXCL))
+		return -EEXIST;
+	if (!f && !(flags & O_CREAT))
 		return -ENOENT;
-	f = make_file(name);
-	if (!f)
-		return -ENOSPC;
+	if (!f) {
+		f = make_file(name);
+		if (!f)
+			return -ENOSPC;
+		*created = true;
+	}
 	*node = &f->node;
 	return 0;
+}
+
+static void unlink_file(struct tmp_file *f)
+{
+	f->linked = false;
+	free_if_unused(f);
 }
 
 int tmp_unlink(const char *name)
@@ -234,16 +250,21 @@ int tmp_unlink(const char *name)
 
 	if (!f)
 		return -ENOENT;
-	f->linked = false;
-	free_if_unused(f);
+	unlink_file(f);
 	return 0;
+}
+
+void tmp_remove(struct node *node)
+{
+	unlink_file((struct tmp_file *)node);
 }
 
 void tmp_list(struct text *out)
 {
-	for (unsigned int i = 0; i < TMP_FILES; i++)
-		if (files[i].linked)
-			text_printf(out, "%s\n", files[i].name);
+	for (unsigned int i = 0; i < NAME_CHAINS; i++)
+		for (const struct tmp_file *f = files[i]; f; f = f->next)
+			if (f->linked)
+				text_printf(out, "%s\n", f->name);
 }
 
 const struct node_class tmp_class = {

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "user/fs/archive.h"
 #include "user/fs/gen.h"
@@ -55,7 +56,7 @@ static int open_file(const char *path, unsigned int flags, struct tree_file *fil
 	const char *name;
 
 	if ((name = below(path, "tmp")) != NULL)
-		return tmp_find(name, flags, &file->node);
+		return tmp_find(name, flags, &file->node, &file->created);
 	if ((name = below(path, "proc")) != NULL)
 		return proc_read(name, &file->text);
 	if ((name = below(path, "gen")) != NULL)
@@ -80,12 +81,13 @@ static int check_flags(const char *path, unsigned int flags, int found)
 
 static int open_path(const char *path, unsigned int flags, struct tree_file *file)
 {
+	file->mode = S_IFDIR | 0755;
 	if (list_directory(path, &file->text))
 		return wants_write(flags) || (flags & O_CREAT) ? -EISDIR : 0;
-	if (flags & O_DIRECTORY) {
-		flags &= ~(unsigned int)(O_CREAT | O_TRUNC); /* only asks whether it is there */
-		return open_file(path, flags, file) == 0 ? -ENOTDIR : -ENOENT;
-	}
+	file->mode = S_IFREG | (below(path, "tmp") ? 0644 : 0555);
+	if (flags & O_DIRECTORY) /* only asks whether it is there */
+		return open_file(path, flags & ~(unsigned int)O_CREAT, file) == 0 ? -ENOTDIR :
+										    -ENOENT;
 	return check_flags(path, flags, open_file(path, flags, file));
 }
 
@@ -101,9 +103,19 @@ int tree_open(const char *path, size_t length, unsigned int flags, struct tree_f
 	if (error == 0 && file->text.failed)
 		error = -ENOMEM;
 	if (error)
-		text_free(&file->text);
+		tree_let_go(file);
 	file->inode = file->node ? file->node->cookie : STREAM_INODE;
 	return error;
+}
+
+void tree_let_go(struct tree_file *file)
+{
+	text_free(&file->text);
+	if (file->created)
+		tmp_remove(file->node);
+	else if (file->node)
+		node_let_go(file->node);
+	file->node = NULL;
 }
 
 int tree_unlink(const char *path, size_t length)
@@ -121,6 +133,7 @@ int tree_unlink(const char *path, size_t length)
 	error = tree_open(path, length, O_RDONLY, &file);
 	if (error)
 		return error;
-	text_free(&file.text);
-	return -EROFS;
+	error = S_ISDIR(file.mode) ? -EISDIR : -EROFS;
+	tree_let_go(&file);
+	return error;
 }

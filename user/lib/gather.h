@@ -24,6 +24,16 @@ static inline int gather_handle_inherit(int control, bool on)
 	return (int)syscall(SYS_handle_inherit, control, on);
 }
 
+static inline int gather_endpoint_create(void)
+{
+	return (int)syscall(SYS_endpoint_create);
+}
+
+static inline int gather_handle_mint(int endpoint, uint64_t badge)
+{
+	return (int)syscall(SYS_handle_mint, endpoint, badge);
+}
+
 static inline int gather_ipc_call(int endpoint, struct ipc_msg *msg)
 {
 	return (int)syscall(SYS_ipc_call, endpoint, msg);
@@ -32,6 +42,11 @@ static inline int gather_ipc_call(int endpoint, struct ipc_msg *msg)
 static inline int gather_ipc_recv(int endpoint, struct ipc_msg *msg)
 {
 	return (int)syscall(SYS_ipc_recv, endpoint, msg);
+}
+
+static inline int gather_ipc_reply(struct ipc_msg *msg)
+{
+	return (int)syscall(SYS_ipc_reply, msg);
 }
 
 static inline int gather_ipc_reply_recv(int endpoint, struct ipc_msg *msg)

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -166,6 +167,74 @@ static int nodes_bad_arguments(void)
 	return wrong;
 }
 
+/* ---- Handles whose number cannot be told ---------------------------------------------------- */
+
+#define HANDLE_CALLS 2000 /* more than a task may have handles */
+
+static int endpoint, gift; /* what is passed on */
+static struct ipc_msg *readonly_msg;
+
+static void *receive_badly(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < HANDLE_CALLS; i++)
+		if (expect("ipc_recv", gather_ipc_recv(endpoint, readonly_msg), EFAULT))
+			return "";
+	return NULL;
+}
+
+static void *reply_well(void *unused)
+{
+	struct ipc_msg msg = { .handle = IPC_NO_HANDLE };
+
+	(void)unused;
+	for (int i = 0; i < HANDLE_CALLS; i++) {
+		if (gather_ipc_recv(endpoint, &msg) != 0)
+			return "";
+		msg.handle = gift;
+		if (gather_ipc_reply(&msg) != 0)
+			return "";
+	}
+	return NULL;
+}
+
+/* So many calls to a thread of this process that does `serve`; each must fail so. */
+static int call_many(void *(*serve)(void *), struct ipc_msg *msg, int error)
+{
+	int client = gather_handle_mint(endpoint, 5), wrong = 0;
+	pthread_t thread;
+	void *failed;
+
+	if (pthread_create(&thread, NULL, serve, NULL) != 0)
+		return 1;
+	for (int i = 0; i < HANDLE_CALLS && !wrong; i++)
+		wrong += expect("ipc_call", gather_ipc_call(client, msg), error);
+	if (wrong)
+		return wrong;
+	pthread_join(thread, &failed);
+	gather_handle_close(client);
+	return failed != NULL;
+}
+
+/* The message is where it can be read but not written: the handle that it brought goes again. */
+static int handles_that_cannot_be_told(void)
+{
+	struct ipc_msg msg = { .handle = IPC_NO_HANDLE };
+	int wrong = 0, before, after;
+
+	endpoint = gather_endpoint_create();
+	gift = gather_endpoint_create();
+	readonly_msg = one_page(PROT_READ | PROT_WRITE);
+	*readonly_msg = msg;
+	mprotect(readonly_msg, 4096, PROT_READ);
+	before = gather_endpoint_create();
+	msg.handle = gift;
+	wrong += call_many(receive_badly, &msg, EIO);
+	wrong += call_many(reply_well, readonly_msg, EFAULT);
+	after = gather_endpoint_create();
+	return wrong + (after != before + 1);
+}
+
 /* Gather only: Linux has none of these calls. */
 static int native_bad_arguments(void)
 {
@@ -180,6 +249,7 @@ static int native_bad_arguments(void)
 	wrong += expect("info", gather_info(INFO_SYSTEM, (void *)KERNEL_TEXT,
 					    sizeof(struct info_system)), EFAULT);
 	wrong += nodes_bad_arguments();
+	wrong += handles_that_cannot_be_told();
 	return wrong;
 }
 
