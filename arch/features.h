@@ -1,9 +1,10 @@
 /*
  * features.h - what this CPU can do, and switching on what the kernel relies on.
  *
- * What the kernel cannot do without is in cpu_required: boot.asm checks it before anything relies on
- * it, in both entries, and kernel_main what only shows in 64-bit mode. Of the rest the boot CPU detects what there is, once. Every CPU then enables
- * the same set, and checks that it has it and all that is required.
+ * What the kernel cannot do without is in cpu_required: boot.asm checks it before anything relies
+ * on it, in both entries, and kernel_main what only shows in 64-bit mode. Of the rest the boot CPU
+ * detects what there is, once. Every CPU then enables the same set, and checks that it has it and
+ * all that is required.
  */
 #pragma once
 

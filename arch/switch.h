@@ -19,8 +19,8 @@ void thread_entered(struct thread *prev);
 u64 arch_new_stack(u64 stack_top, void (*fn)(void *), void *arg);
 
 /*
- * What user mode has loaded into the segment registers: null, or one of the two selectors of ring 3.
- * User mode may load them at any time, so they are saved from a thread that leaves the CPU.
+ * What user mode has loaded into the segment registers: null, or one of the two selectors of ring
+ * 3. User mode may load them at any time, so they are saved from a thread that leaves the CPU.
  */
 struct selectors {
 	u16 ds, es, fs, gs;

@@ -2,9 +2,10 @@
  * handle.h - capabilities: a task names kernel things only by small numbers in its own tables.
  *
  * A handle is a reference to an endpoint or a memory object with rights and a badge, or control of
- * the machine. It can be copied to another task in a message, by fork, and in no other way. Control
- * goes to a child only from a task that has said so before (SYS_handle_inherit). A descriptor is the same for an open
- * file, in a table of its own, as programs expect to find 0, 1 and 2 there.
+ * the machine. It can be copied to another task in a message, by fork, and in no other way.
+ * Control goes to a child only from a task that has said so before (SYS_handle_inherit). A
+ * descriptor is the same for an open file, in a table of its own, as programs expect to find 0, 1
+ * and 2 there.
  *
  * A table grows as it fills, up to a bound of its own task: a task that reaches it gets -EMFILE
  * and hurts nobody else. A server's handles are what all its clients have asked for, so a server

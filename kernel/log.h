@@ -1,12 +1,11 @@
 /*
  * log.h - messages on the console, assertions, and the end of the road: panic.
  *
- * A call writes its line whole: one raw lock, with preemption off, covers the serial port and is the
- * last in the lock order, so every context may log, NMI excepted. Interrupts stay as they were: one
- * that logs may break into a line of its own CPU. panic breaks the lock.
- * this_cpu() must work: gdt_load comes first on every CPU.
- * A line: `[   1.234567] cpu0: text`. Level by `loglevel=` 0 (errors) .. 3 (debug) on the command
- * line.
+ * A call writes its line whole: one raw lock, with preemption off, covers the serial port and is
+ * the last in the lock order, so every context may log, NMI excepted. Interrupts stay as they
+ * were: one that logs may break into a line of its own CPU. panic breaks the lock. this_cpu() must
+ * work: gdt_load comes first on every CPU. A line: `[   1.234567] cpu0: text`. Level by
+ * `loglevel=` 0 (errors) .. 3 (debug) on the command line.
  */
 #pragma once
 

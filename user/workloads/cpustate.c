@@ -219,7 +219,7 @@ static long call_with_stack(unsigned long stack)
 	__asm__ volatile("mov %%rsp, %%rbx\n\t"
 			 "mov %2, %%rsp\n\t"
 			 "syscall\n\t"
-			 "mov $3000000, %%ecx\n"
+			 "mov $300000, %%ecx\n"
 			 "1:\n\t"
 			 "pause\n\t"
 			 "loop 1b\n\t"
