@@ -47,9 +47,10 @@ static void read_until_phase(void *addr)
 	u32 value;
 
 	atomic_inc(&ended);
-	do
+	do {
 		KT_EXPECT(get_user(&value, (u64)addr) == 0 && value == 5);
-	while (READ_ONCE(phase) == 0);
+		cpu_relax();
+	} while (READ_ONCE(phase) == 0);
 	end_beside();
 }
 
