@@ -3,6 +3,7 @@
 #include "user/abi.h"
 #include "kernel/file.h"
 #include "kernel/ipc.h"
+#include "kernel/pipe.h"
 #include "kernel/lib.h"
 #include "kernel/log.h"
 #include "kernel/syscall.h"
@@ -13,6 +14,8 @@
 
 _Static_assert(MAX_SERVER_HANDLES / CAP_CHUNK * sizeof(struct cap *) <= PAGE_SIZE,
 	       "one page names all chunks of a table");
+
+#define FILE_BYTES 192 /* what a slot in use costs besides itself: an open file or an endpoint */
 
 struct cap cap_dup(struct cap cap)
 {
@@ -177,15 +180,29 @@ s64 sys_handle_close(u64 handle)
 	return handle_close(current->task, handle, CAP_NONE);
 }
 
+/* Frames that a handle or descriptor keeps, as far as reclaim cannot take them back. */
+static u64 cap_footprint(const struct cap *cap)
+{
+	const struct file *file = cap->kind == CAP_FILE ? cap->ptr : NULL;
+
+	if (cap->kind == CAP_OBJECT)
+		return object_footprint(cap->ptr);
+	return file && file->pipe ? pipe_footprint(file->pipe) : 0;
+}
+
+static u64 table_footprint(struct cap_table *table)
+{
+	u64 bytes = table->nr * (sizeof(struct cap) + FILE_BYTES), pages = 0, i;
+
+	for (i = 0; i < table->nr; i++)
+		pages += cap_footprint(slot_of(table, i));
+	return pages + bytes / PAGE_SIZE;
+}
+
 u64 handle_footprint(struct task *task)
 {
-	u64 i, pages = 0;
-
 	spin_guard(&task->handle_lock);
-	for (i = 0; i < task->handles.nr; i++)
-		if (slot_of(&task->handles, i)->kind == CAP_OBJECT)
-			pages += object_footprint(slot_of(&task->handles, i)->ptr);
-	return pages;
+	return table_footprint(&task->files) + table_footprint(&task->handles);
 }
 
 /* Whether children get it. Only control asks: they get endpoints and objects in any case. */

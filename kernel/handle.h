@@ -69,7 +69,7 @@ s64 handle_install(struct task *task, struct cap cap);
 int handle_lookup(struct task *task, u64 handle, enum cap_kind kind, struct cap *cap);
 /* Close a handle, or for CAP_FILE a descriptor. -EBADF. */
 int handle_close(struct task *task, u64 handle, enum cap_kind kind);
-/* Frames of the objects that its handles name (object_footprint). */
+/* Frames that its tables, and what they name, keep from others (object_footprint, pipe_footprint). */
 u64 handle_footprint(struct task *task);
 /* Does any of its handles give control of the machine? */
 bool handle_has_control(struct task *task);

@@ -43,6 +43,15 @@ static void drop_page(u8 **page)
 	(void)atomic_sub_fetch(&pages_in_use, 1);
 }
 
+u64 pipe_footprint(const struct pipe *pipe)
+{
+	u64 n = 0, i;
+
+	for (i = 0; i < PIPE_PAGES; i++)
+		n += READ_ONCE(pipe->pages[i]) != NULL;
+	return n;
+}
+
 static void drop_pages(struct pipe *pipe)
 {
 	unsigned i;

@@ -16,6 +16,8 @@ struct pipe;
 
 /* The two ends of a new pipe; flags: O_NONBLOCK. -ENOMEM. */
 int pipe_open(u32 flags, struct file **reader, struct file **writer);
+/* Frames that it has now. Any context. */
+u64 pipe_footprint(const struct pipe *pipe);
 /* An end is closed. */
 void pipe_close(struct pipe *pipe, bool writer);
 
