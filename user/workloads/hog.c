@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/mman.h>
 
 #include "user/lib/args.h"
@@ -20,7 +21,8 @@ struct chunk {
 	uint64_t number;
 };
 
-static const char usage[] = "usage: hog [--mib N]    takes N MiB (default 16), verifies, ends\n"
+static const char usage[] = "usage: hog [--mib N] [--hold-ms N]\n"
+			    "takes N MiB (default 16), holds them so long (0), verifies, ends\n"
 			    "exit status: 0 all verified, 1 bad pages, 2 usage, 3 no memory\n";
 
 /* Two words a page are enough to tell it from any other, and keep the hog fast. */
@@ -66,7 +68,7 @@ static void show_progress(uint64_t taken)
 		printf(PROGRAM ": %llu MiB\n", (unsigned long long)taken);
 }
 
-static int run(uint64_t mib)
+static int run(uint64_t mib, unsigned int hold_ms)
 {
 	struct chunk *last = NULL;
 	uint64_t taken, bad = 0;
@@ -82,6 +84,7 @@ static int run(uint64_t mib)
 		last = c;
 		show_progress(++taken);
 	}
+	usleep(hold_ms * 1000);
 	for (struct chunk *c = last; c; c = c->previous)
 		bad += bad_pages(c);
 	printf("RESULT workload=hog mib=%llu pages=%llu bad_pages=%llu\n",
@@ -94,13 +97,14 @@ static int run(uint64_t mib)
 
 int main(int argc, char **argv)
 {
-	unsigned int mib = 16;
+	unsigned int mib = 16, hold_ms = 0;
 	const struct args_option options[] = {
 		{ "--mib", .number = &mib, .min = 1, .max = 64 << 20 },
+		{ "--hold-ms", .number = &hold_ms, .min = 0, .max = 1000000 },
 		{ 0 },
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	args_take_all(PROGRAM, usage, options, argc, argv);
-	return run(mib);
+	return run(mib, hold_ms);
 }
