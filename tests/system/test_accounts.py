@@ -4,7 +4,8 @@ import pytest
 from gather_vm import FAIL, PASS
 
 # kind, options, the status of a machine on which it runs: 0 areas, tables, ... up to a bound
-BOUNDED = [("areas", "--max 4000"), ("threads", ""), ("tasks", "")]
+BOUNDED = [("areas", "--max 4000"), ("threads", ""), ("tasks", ""), ("files", ""), ("pipes", ""),
+           ("endpoints", "")]
 ENDED = ["tables", "shared"]
 AGAIN = "run hog --mib 24; mem"  # most of the memory there is
 

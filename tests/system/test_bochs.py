@@ -68,3 +68,10 @@ def test_what_user_mode_loads_into_the_cpu():
     console = bochs("run=run+cpustate;poweroff")
     result, = [r for r in parse_results(console) if r.get("workload") == "cpustate"]
     assert result["failed"] == 0, console
+
+
+def test_hostile_calls_in_bochs():
+    """Bochs faults where QEMU does not: on segments, control registers and reserved bits."""
+    console = bochs("loglevel=0 run=run+hostile+--calls+2000;run+lru-read+--mib+1;poweroff")
+    assert parse_results(console)[0]["calls"] >= 2000, console
+    assert "run: hostile: exit 0" in console and "run: lru-read: exit 0" in console

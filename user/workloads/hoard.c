@@ -8,9 +8,13 @@
  *   threads   that sleep
  *   tasks     that have ended and are not waited for
  *   shared    pages of a shared mapping, touched and dropped from its own tables again
+ *   files     open files
+ *   pipes     full of bytes that nobody reads
+ *   endpoints (not on Linux)
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +23,7 @@
 #include <sys/mman.h>
 
 #include "user/lib/args.h"
+#include "user/lib/gather.h"
 
 #define PROGRAM "hoard"
 #define PAGE    4096UL
@@ -26,7 +31,7 @@
 #define FIRST   0x200000000000UL
 
 static const char usage[] =
-	"usage: hoard --what tables|areas|threads|tasks|shared [--max N]\n"
+	"usage: hoard --what tables|areas|threads|tasks|shared|files|pipes|endpoints [--max N]\n"
 	"N: how many, as many as there may be if not given\n"
 	"exit status: 0 came to its bound, 2 usage, 3 could not run\n";
 
@@ -93,12 +98,38 @@ static bool one_shared(unsigned long n)
 	return madvise((void *)(p + n * PAGE), PAGE, MADV_DONTNEED) == 0; /* the object keeps it */
 }
 
+static bool one_file(unsigned long n)
+{
+	(void)n;
+	return open("/etc/motd", O_RDONLY) >= 0;
+}
+
+static bool one_pipe(unsigned long n)
+{
+	static char bytes[PAGE];
+	int ends[2];
+
+	(void)n;
+	if (pipe2(ends, O_NONBLOCK))
+		return false;
+	while (write(ends[1], bytes, sizeof(bytes)) > 0)
+		;
+	return true;
+}
+
+static bool one_endpoint(unsigned long n)
+{
+	(void)n;
+	return syscall(SYS_endpoint_create) >= 0;
+}
+
 static const struct kind {
 	const char *name;
 	bool (*one)(unsigned long n);
 } kinds[] = {
 	{ "tables", one_table }, { "areas", one_area }, { "threads", one_thread },
-	{ "tasks", one_task }, { "shared", one_shared },
+	{ "tasks", one_task }, { "shared", one_shared }, { "files", one_file },
+	{ "pipes", one_pipe }, { "endpoints", one_endpoint },
 };
 
 static const struct kind *kind_of(const char *name)
