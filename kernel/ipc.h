@@ -10,10 +10,10 @@
  *   QUEUED (on the endpoint) -> BUSY (data being copied out) -> RECEIVED (on the server's list)
  *     -> BUSY (answer being copied in) -> DONE
  *
- * A killed caller leaves from QUEUED or RECEIVED at once and waits out BUSY, which is short:
- * whoever has a call BUSY copies from one kernel page to another, and waits for nobody. When a
- * server task ends, its endpoints die: callers, waiting and future ones, get -EIO. One spinlock
- * guards all.
+ * A killed caller, and one whose deadline has passed, leaves from QUEUED or RECEIVED at once and
+ * waits out BUSY, which is short: whoever has a call BUSY copies from one kernel page to another,
+ * and waits for nobody. When a server task ends, its endpoints die: callers, waiting and future
+ * ones, get -EIO. One spinlock guards all.
  */
 #pragma once
 

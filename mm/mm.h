@@ -2,7 +2,8 @@
  * mm.h - address spaces: what user addresses mean, and who may change that.
  *
  * mmap_lock (a mutex) guards the list of VMAs and the shape of the page tables; ptl (a spinlock)
- * guards the PTEs and the counts that go with them. A fault holds mmap_lock, but not while it waits
+ * guards the PTEs and the counts that go with them. The list changes, and a table goes, under both:
+ * a walk is safe under either. A fault holds mmap_lock, but not while it waits
  * for a pager. Reclaim holds only the ptl. A VMA is reachable through its object's list of mappings
  * too, under the object's lock: it is taken off there before it changes shape or goes away.
  */

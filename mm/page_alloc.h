@@ -3,8 +3,9 @@
  *
  * Above the low watermark an allocation just succeeds. Below it the background reclaimer is woken;
  * below min only threads that free memory themselves (PF_MEMALLOC) get frames, others reclaim
- * first. The watermarks are of the whole machine; of several nodes (mm/node.h) this CPU's is asked
- * first.
+ * first; when that finds nothing they have lazily freed kernel addresses flushed, wait a moment for
+ * kpageout (mm/foreign.h), and at last have a process ended (mm/oom.h). The watermarks are of the
+ * whole machine; of several nodes (mm/node.h) this CPU's is asked first.
  */
 #pragma once
 

@@ -15,9 +15,10 @@
  * Address spaces: a CPU's bit is set in mm->cpumask before it loads that CR3 and cleared after it
  * loaded another. mm->tlb_gen counts changes that need a flush; a CPU remembers the generation it
  * has caught up with. A CPU that runs a thread without an address space keeps the last CR3 lazily:
- * shootdowns skip it (it cannot touch user addresses), and it compares generations before it runs
- * user code of that address space again. Barriers: the initiator bumps the generation (a locked
- * instruction) and then reads `lazy`; the CPU clears `lazy`, fences, and then reads the generation.
+ * shootdowns skip it (it cannot touch user addresses) unless page tables are about to be freed,
+ * which its hardware may walk at any time; and it compares generations before it runs user code of
+ * that address space again. Barriers: the initiator bumps the generation (a locked instruction) and
+ * then reads `lazy`; the CPU clears `lazy`, fences, and then reads the generation.
  *
  * Kernel addresses have no generations and are everybody's. But a CPU in user mode or halted in its
  * idle loop uses none of those that come and go, and so need not be disturbed: it is marked to owe

@@ -78,7 +78,10 @@ unsigned tlb_ubc_end_of_round(void);
 
 /* Nothing gathered by this thread: it may exit, sleep for long, return to user mode. */
 bool tlb_ubc_empty(const struct thread *thread);
-/* Free the batch page of a thread that ends; it must be empty. */
+/*
+ * Free the thread's batch page, if it has one; it must be empty. When a thread ends, and when a
+ * user's thread has done reclaim, compaction or a move: it keeps no page for its next time.
+ */
 void tlb_ubc_release(struct thread *thread);
 
 u64 limbo_pages(void);
