@@ -31,12 +31,12 @@
 	X(cr3_loaded)   /* load_mm: CR3 loaded, still in the old mask too */                       \
 	X(lazy_cleared) /* switch_mm: no longer lazy, generation not compared yet */               \
 	X(pte_clear)    /* try_to_unmap: a PTE is about to be cleared, its lock is held */         \
-	X(page_candidate) /* reclaim has chosen a page, and not unmapped it yet */                  \
-	X(page_take)      /* a page is about to leave the cache, or its place in it, for good */     \
-	X(made_writable)  /* an object may be written from now on, old frames are not flushed yet */ \
-	X(cow_flushed)    /* copy-on-write: the old page is unmapped, the copy not made yet */        \
-	X(gen_bumped)     /* a batch has gathered; its generation is new, the shadow does not know yet */ \
-	X(protect_flushed) /* mprotect has flushed, and not returned yet */                         \
+	X(page_candidate)  /* reclaim has chosen a page, and not unmapped it yet */               \
+	X(page_take)       /* a page is about to leave the cache, or its place in it */           \
+	X(made_writable)   /* an object may be written, old frames are not flushed yet */         \
+	X(cow_flushed)     /* the old page is unmapped, the copy not made yet */                  \
+	X(gen_bumped)      /* a batch has gathered, under the shadow's lock: no entry yet */      \
+	X(protect_flushed) /* mprotect has flushed, and not returned yet */                       \
 	X(migrate_unmapped) /* a batch has migration entries, and is not flushed yet */            \
 	X(migrate_copied)   /* a batch is copied, and not mapped again yet */                      \
 	X(migrate_remapped) /* it is, and the old frames are not freed yet */                      \

@@ -192,7 +192,7 @@ static u64 release_all(struct migration *m)
 		unlock_page(now);
 		lru_add_page(now);
 		put_page(now);
-		page_clear(old, PG_anon | PG_dirty); /* not earlier: fork looks at PG_anon of a migration entry */
+		page_clear(old, PG_anon | PG_dirty); /* not earlier: fork looks at PG_anon */
 		put_page(old);
 		this_cpu_add64(stat.tlb[TLB_MIGRATE].freed, 1);
 		moved++;
@@ -280,7 +280,7 @@ static struct page *frame_on_node(struct page *page, void *arg)
 				       alloc_pages_node((unsigned)node, 0, GFP_NOWAIT);
 }
 
-/* Up to a batch of the range's next pages; *va is moved behind them, to end when there are no more. */
+/* Up to a batch of the range's next pages; *va is moved behind them, at last to end. */
 static unsigned isolate_range(struct mm *mm, u64 *va, u64 end, u64 node, struct list_head *pages)
 {
 	unsigned n = 0;
