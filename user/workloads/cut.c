@@ -115,7 +115,7 @@ static void wait_for_page_outs(unsigned long count)
 /* The same for many pages and many times, while page-outs are on their way. */
 static int test_cut(void)
 {
-	enum { BYTES = 512 * PAGE, ROUNDS = 15 };
+	enum { BYTES = 512 * PAGE, ROUNDS = 5 };
 	pid_t pressure = start_pressure();
 	int pressed = open(PRESSURE, O_RDONLY) >= 0;
 	unsigned char *p;
