@@ -77,7 +77,7 @@ def test_cpus_shows_all_of_them(session):
 
 def test_threads_shows_servers_workers_and_kswapd(session):
     for name in ("idle/0", "kswapd", "fs", "monitor", "lru-read"):
-        assert re.search(rf"^ +\d+ \w+ +\d+ +\d+ .* {name}$", session, re.M), name
+        assert re.search(rf"^ *\d+ \w+ +\d+ +\d+ .* {name}$", session, re.M), name
     assert "no thread 4711; `threads` lists them" in session
     assert 'No symbol "this_is_no_mm"' in session
 

@@ -140,12 +140,12 @@ class Threads(Command):
     """threads: every thread, its state, priority and CPU, and how full its flush batch is."""
 
     def run(self, argv):
-        print(" tid state    prio cpu  on queue  batch  name")
+        print("    tid state    prio cpu  on queue  batch  name")
         for thread in all_threads():
             batch = thread["tlb_ubc"]
             frames = str(int(batch["nr_pages"])) if int(batch) else "-"
             state = int(thread["state"])
-            print(f"{int(thread['tid']):4} {STATES[state] if state < 4 else state:8} "
+            print(f"{int(thread['tid']):7} {STATES[state] if state < 4 else state:8} "
                   f"{int(thread['prio']):4} {int(thread['cpu']):3}  {str(bool(thread['on_rq'])):8}  "
                   f"{frames:5}  {string(thread['name'])}")
 
