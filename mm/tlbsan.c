@@ -274,6 +274,8 @@ static struct stale_entry *new_entry(struct mm *mm, u64 va, u64 old, cpumask_t c
 		e->object = page->object;
 		e->index = page->index;
 	}
+	if (mm)
+		mm->tlbsan_last_seq = e->seq;
 	note_callers(e);
 	link_entry(index);
 	return e;
@@ -342,7 +344,7 @@ void __tlbsan_leave_mm(struct cpu *cpu, struct mm *prev)
 	u32 i;
 
 	cpumask_clear_atomic(&prev->cpumask, cpu->id);
-	if (seq != flushed_user[cpu->id])
+	if (prev->tlbsan_last_seq > flushed_user[cpu->id])
 		for (i = 1; i < shadow_used; i++)
 			if (shadow_at(i)->mm == prev)
 				shadow_at(i)->cpus &= ~CPU_BIT(cpu->id);
