@@ -48,8 +48,7 @@ struct mm {
 	u64 nr_vmas; /* and, like the list itself, under mmap_lock */
 	u64 tlb_batched_pending, tlb_batched_flushed; /* see flush_tlb_batched_pending */
 	/* The sanitizer's: generation and sequence number when a batch last gathered from here. */
-	u64 tlbsan_gathered, tlbsan_gathered_seq;
-	u64 tlbsan_last_seq; /* and the number of its last stale entry */
+	u64 tlbsan_gathered, tlbsan_gathered_seq, tlbsan_last_seq; /* the last stale entry's */
 };
 
 struct vm_area {

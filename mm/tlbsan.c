@@ -28,9 +28,8 @@ bool tlbsan_on;
 struct stale_entry **shadow_pages;
 u32 shadow_used;
 u32 shadow_size;
-static u32 shadow_limit; /* entries there may be */
-static u32 free_list, nr_spare;       /* entries not in use: linked, or past shadow_used */
-static u32 spare_at_last_look = ~0u;
+/* Entries there may be; those not in use, linked or past shadow_used; how many there were of these. */
+static u32 shadow_limit, free_list, nr_spare, spare_at_last_look = ~0u;
 static u32 by_pfn[NR_CHAINS], by_va[NR_CHAINS], by_page[NR_CHAINS];
 static u64 seq;
 /*
