@@ -119,10 +119,10 @@ static u32 give_away_to(const struct cpu *self, const struct thread *t)
 	return self->rq.nr_ready && load_of(&cpus[to]) + 2 <= load_of(self) ? to : self->id;
 }
 
-static void enqueue_on(struct cpu *cpu, struct thread *t, bool head)
+static void enqueue_on(struct cpu *cpu, struct thread *t)
 {
 	spin_lock(&cpu->rq.lock);
-	rq_add(&cpu->rq, t, head);
+	rq_add(&cpu->rq, t, false);
 	/* For an equal: so that the running thread gets a slice. */
 	if (t->prio + !cpu->slice_end_ns > cpu->curr->prio)
 		kick(cpu);
@@ -143,7 +143,8 @@ bool try_to_wake_up(struct thread *t, u32 states, bool handoff)
 	if (woken)
 		t->state = THREAD_RUNNING;
 	if (queue) {
-		if (!handoff || !cpumask_test(t->affinity, to))
+		if (!handoff || !cpumask_test(t->affinity, to) ||
+		    READ_ONCE(cpus[to].rq.ready) >> t->prio) /* others were here before it */
 			to = choose_cpu(t);
 		t->on_rq = true;
 		t->order = perturb_new_order();
@@ -151,7 +152,7 @@ bool try_to_wake_up(struct thread *t, u32 states, bool handoff)
 	}
 	spin_unlock(&from->rq.lock);
 	if (queue)
-		enqueue_on(&cpus[to], t, handoff);
+		enqueue_on(&cpus[to], t);
 	local_irq_restore(flags);
 	if (woken)
 		preempt_check();
@@ -183,7 +184,7 @@ void thread_start(struct thread *t)
 	t->cpu = choose_cpu(t);
 	t->on_rq = true;
 	t->state = THREAD_RUNNING;
-	enqueue_on(&cpus[t->cpu], t, false);
+	enqueue_on(&cpus[t->cpu], t);
 	local_irq_restore(flags);
 	preempt_check();
 }
@@ -282,7 +283,7 @@ static void finish_switch(struct thread *prev)
 	if (dead)
 		thread_reap(prev);
 	else if (away)
-		enqueue_on(&cpus[prev->cpu], prev, false);
+		enqueue_on(&cpus[prev->cpu], prev);
 }
 
 void thread_entered(struct thread *prev)
@@ -318,6 +319,7 @@ static void __schedule(bool preempted, bool to_tail)
 	WRITE_ONCE(cpu->need_resched, 0);
 	if (to_tail)
 		prev->order = perturb_last_order();
+	prev->slice_end_ns = preempted && !to_tail ? cpu->slice_end_ns : 0;
 	if (prev != cpu->idle) {
 		if (!preempted && prev->state != THREAD_RUNNING)
 			prev->on_rq = false;
@@ -331,7 +333,7 @@ static void __schedule(bool preempted, bool to_tail)
 	next = pick_next(cpu);
 	cpu->slice_end_ns = 0;
 	if (next != cpu->idle && !list_empty(&cpu->rq.queue[next->prio]))
-		timer_slice_start();
+		timer_slice_start(next->slice_end_ns);
 	if (next == prev)
 		spin_unlock(&cpu->rq.lock);
 	else
@@ -367,14 +369,12 @@ void preempt_schedule_irq(void)
 
 void preempt_check(void)
 {
-	u64 flags;
-
 	if (!this_cpu_read(need_resched) || this_cpu_read(preempt_count) || irqs_disabled())
 		return;
-	flags = local_irq_save();
+	local_irq_disable();
 	if (this_cpu_read(need_resched))
 		preempt_schedule_irq();
-	local_irq_restore(flags);
+	local_irq_enable();
 }
 
 void sched_set_affinity(struct thread *t, cpumask_t mask)

@@ -33,7 +33,7 @@ void set_current_state(u32 state);
 /* Make a thread that is in one of these states (bits) runnable; false: it was not. Any context. */
 bool try_to_wake_up(struct thread *thread, u32 states, bool handoff);
 #define wake_up_thread(t) try_to_wake_up(t, BIT(THREAD_SLEEPING) | BIT(THREAD_KILLABLE), false)
-/* The same, onto this CPU and in front of its equals: the IPC hand-off. */
+/* The same, onto this CPU unless equals wait there already: the IPC hand-off. */
 #define wake_up_handoff(t) try_to_wake_up(t, BIT(THREAD_SLEEPING) | BIT(THREAD_KILLABLE), true)
 /* If the thread runs on some CPU, make that CPU look at it soon. Any context. */
 void sched_kick(struct thread *thread);

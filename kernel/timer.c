@@ -28,13 +28,11 @@ static void timer_arm(struct cpu *cpu, u64 deadline_ns)
 	timer_set_deadline_ns(deadline_ns);
 }
 
-void timer_slice_start(void)
+void timer_slice_start(u64 end_ns)
 {
 	struct cpu *cpu = this_cpu();
 
-	if (cpu->slice_end_ns)
-		return;
-	cpu->slice_end_ns = clock_ns() + SLICE_NS;
+	cpu->slice_end_ns = end_ns ? end_ns : clock_ns() + SLICE_NS;
 	timer_arm(cpu, cpu->slice_end_ns);
 }
 

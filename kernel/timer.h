@@ -9,8 +9,11 @@
 struct cpu;
 
 void sleepers_init_cpu(struct cpu *cpu);
-/* An equal of the current thread waits on this CPU: start its slice. Context: interrupts off. */
-void timer_slice_start(void);
+/*
+ * An equal of the thread that runs next waits on this CPU: the slice ends then (clock_ns), or, if
+ * end_ns is 0, a whole one starts. Context: interrupts off.
+ */
+void timer_slice_start(u64 end_ns);
 /*
  * The current thread is woken at deadline (clock_ns) if it sleeps then; disarm before anything else
  * arms it. Context: interrupts on.

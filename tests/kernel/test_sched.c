@@ -1,4 +1,5 @@
 /* test_sched.c - threads, priorities, wait queues, mutexes, sleeping. */
+#include "arch/cpu.h"
 #include "drivers/clock.h"
 #include "kernel/cpu.h"
 #include "kernel/errno.h"
@@ -100,6 +101,107 @@ KTEST(higher_priority_preempts_at_once)
 	thread_start(t);
 	KT_EXPECT(READ_ONCE(high_ran) == 1, "the starter went on first");
 	sched_set_affinity(current, CPUMASK_ALL);
+}
+
+/* Two equals and a thread above them, all on one CPU. */
+static struct thread *asker, *helper;
+static u32 question, rounds, max_rounds, equal_ran;
+
+static void run_as_equal(void *arg)
+{
+	(void)arg;
+	WRITE_ONCE(equal_ran, 1);
+	thread_exit();
+}
+
+static bool go_on(void)
+{
+	return !READ_ONCE(equal_ran) && READ_ONCE(rounds) < max_rounds;
+}
+
+static void sleep_while_question_is(u32 value)
+{
+	set_current_state(THREAD_SLEEPING);
+	while (READ_ONCE(question) == value) {
+		schedule();
+		set_current_state(THREAD_SLEEPING);
+	}
+	set_current_state(THREAD_RUNNING);
+}
+
+static void ask_again_and_again(void *arg)
+{
+	(void)arg;
+	while (go_on()) {
+		WRITE_ONCE(question, 1);
+		wake_up_thread(helper);
+		sleep_while_question_is(1);
+	}
+	WRITE_ONCE(question, 2);
+	wake_up_thread(helper);
+	thread_exit();
+}
+
+static void answer_by_handoff(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		sleep_while_question_is(0);
+		if (READ_ONCE(question) == 2)
+			break;
+		WRITE_ONCE(rounds, rounds + 1);
+		WRITE_ONCE(question, 0);
+		wake_up_handoff(asker);
+	}
+	WRITE_ONCE(question, 3);
+	thread_exit();
+}
+
+static void spin_on_and_on(void *arg)
+{
+	(void)arg;
+	while (go_on())
+		cpu_relax();
+	thread_exit();
+}
+
+static void interrupt_often(void *arg)
+{
+	(void)arg;
+	while (go_on()) {
+		WRITE_ONCE(rounds, rounds + 1);
+		sleep_until(clock_ns() + 3 * NSEC_PER_MSEC);
+	}
+	WRITE_ONCE(question, 3);
+	thread_exit();
+}
+
+static void expect_a_turn_for_the_equal(void (*busy)(void *), void (*above)(void *), u32 within)
+{
+	struct thread *equal = thread_create("equal", run_as_equal, NULL, PRIO_USER, NULL, NULL);
+
+	question = rounds = equal_ran = 0;
+	max_rounds = within;
+	asker = thread_create("asker", busy, NULL, PRIO_USER, NULL, NULL);
+	helper = thread_create("helper", above, NULL, PRIO_RECLAIM, NULL, NULL);
+	sched_set_affinity(asker, CPU_BIT(0));
+	sched_set_affinity(helper, CPU_BIT(0));
+	sched_set_affinity(equal, CPU_BIT(0));
+	thread_start(helper);
+	thread_start(asker);
+	thread_start(equal);
+	KT_WAIT_FOR(READ_ONCE(question) == 3 && READ_ONCE(equal_ran));
+	KT_EXPECT(rounds < max_rounds, "it waited for %u rounds", rounds);
+}
+
+KTEST(a_caller_and_its_server_do_not_starve_an_equal)
+{
+	expect_a_turn_for_the_equal(ask_again_and_again, answer_by_handoff, 50000);
+}
+
+KTEST(a_slice_goes_on_after_a_preemption)
+{
+	expect_a_turn_for_the_equal(spin_on_and_on, interrupt_often, 20);
 }
 
 KTEST(sleep_takes_its_time)

@@ -70,8 +70,11 @@ static int test_zero(void)
 	return bad;
 }
 
-/* A child that reads a large file again and again, so that others' pages go out. Only on Gather. */
-static pid_t start_pressure(void)
+/*
+ * A child that reads a large file again and again, so that others' pages go out: while *pressing,
+ * so that whoever checks contents has the file server to itself. Only on Gather.
+ */
+static pid_t start_pressure(volatile int *pressing)
 {
 	static unsigned char page[PAGE];
 	pid_t pid;
@@ -83,8 +86,10 @@ static pid_t start_pressure(void)
 		return pid;
 	fd = open(PRESSURE, O_RDONLY);
 	while (fd >= 0 && lseek(fd, 0, SEEK_SET) == 0)
-		while (read(fd, page, PAGE) == PAGE)
-			;
+		do
+			while (!*pressing)
+				usleep(1000);
+		while (read(fd, page, PAGE) == PAGE);
 	_exit(0);
 }
 
@@ -103,12 +108,10 @@ static unsigned long page_outs(void)
 	return line ? strtoul(line + 8, NULL, 10) : 0;
 }
 
-/* Until so many more have gone, or for some seconds. */
+/* Until so many pages have gone since boot. The caller knows that as many are dirty. */
 static void wait_for_page_outs(unsigned long count)
 {
-	unsigned long before = page_outs();
-
-	for (int tries = 0; tries < 2000 && page_outs() - before < count; tries++)
+	while (page_outs() < count)
 		usleep(1000);
 }
 
@@ -116,19 +119,25 @@ static void wait_for_page_outs(unsigned long count)
 static int test_cut(void)
 {
 	enum { BYTES = 512 * PAGE, ROUNDS = 5 };
-	pid_t pressure = start_pressure();
+	volatile int *pressing = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pressure = start_pressure(pressing);
 	int pressed = open(PRESSURE, O_RDONLY) >= 0;
-	unsigned char *p;
 	int fd = selftest_file(PATH), bad = 0;
+	unsigned long before;
+	unsigned char *p;
 
 	for (int round = 0; round < ROUNDS && !bad; round++) {
+		before = page_outs(); /* the first may go while the last are written */
+		*pressing = 1;
 		bad += ftruncate(fd, BYTES) != 0;
 		p = map_file(fd, BYTES, MAP_SHARED);
 		memset(p, 'c', BYTES);
 		munmap(p, BYTES);
 		if (pressed)
-			wait_for_page_outs((unsigned long)(1 + round * 37 % 150));
+			wait_for_page_outs(before + 1 + (unsigned long)(round * 37 % 150));
 		bad += ftruncate(fd, 100) != 0 || ftruncate(fd, BYTES) != 0;
+		*pressing = 0;
 		usleep(20000); /* what is on its way arrives */
 		for (long i = PAGE; i < BYTES; i += PAGE)
 			bad += not_zero(fd, i, i + PAGE);
