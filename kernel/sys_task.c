@@ -10,6 +10,7 @@
 #include "kernel/user_range.h"
 
 #define WNOHANG       1
+#define WAIT_OPTIONS  0xe000000b /* those of wait4(2); there is no job control and nothing to trace */
 #define ARCH_SET_FS   0x1002
 #define TIMER_ABSTIME 1
 
@@ -26,8 +27,10 @@ s64 sys_exit_group(u64 status)
 s64 sys_wait4(u64 pid, u64 user_status, u64 options)
 {
 	s32 status = 0;
-	s64 child = task_wait((s32)pid, &status, options & WNOHANG);
+	s64 child = -EINVAL;
 
+	if (!(options & ~WAIT_OPTIONS))
+		child = task_wait((s32)pid, &status, options & WNOHANG);
 	if (child > 0 && user_status && put_user_u32(user_status, (u32)status))
 		return -EFAULT;
 	return child;

@@ -8,6 +8,8 @@
 
 #define PASSES_WITHOUT_ROOM 2
 
+u64 foreign_patience_ns = 10 * NSEC_PER_SEC;
+
 static struct wait_queue work_wait, room_wait;
 static bool wanted;
 static u64 nr_pages; /* in the cache */

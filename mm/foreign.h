@@ -9,7 +9,7 @@
  *   in number  all foreign objects together have at most a quarter of memory in the page cache.
  *              Who wants one more page first waits until kpageout has made room, killable; if two
  *              whole passes make none, the fault fails with -ENOMEM
- *   in time    a page-out that is not answered for FOREIGN_PATIENCE_NS ends the pager's endpoint:
+ *   in time    a page-out that is not answered for foreign_patience_ns ends the pager's endpoint:
  *              its pages are dropped, whoever faults on them gets SIGBUS, the console one line
  *
  * And they are counted against the tasks that hold the object when one has to be ended (mm/oom.h).
@@ -19,7 +19,7 @@
 #include "drivers/clock.h"
 #include "kernel/types.h"
 
-#define FOREIGN_PATIENCE_NS (10 * NSEC_PER_SEC)
+extern u64 foreign_patience_ns; /* 10 s; a test has less */
 
 /* Starts kpageout. Boot only. */
 void foreign_init(void);

@@ -31,7 +31,7 @@ struct scan_control {
 	bool stale;     /* the page at hand was unmapped and is not flushed yet */
 	bool drop_only; /* drop_caches: clean unmapped pages, no second chances */
 	bool foreign; /* kpageout: pages of foreign pagers and no others, and it waits for them */
-	u64 wanted;   /* shrink_all_memory's goal */
+	u64 wanted;   /* shrink_all's goal */
 	u64 rounds;
 	unsigned barren; /* rounds in a row that took nothing */
 	unsigned orphans; /* pages dropped because their pager is gone */
@@ -143,7 +143,7 @@ static void page_out(struct page *page, struct scan_control *sc)
 	tlbsan_check_copy(page, "page-out");
 	err = ipc_page_out(object->pager, object->cookie, page->index,
 			   phys_to_virt(page_to_phys(page)),
-			   object->foreign ? FOREIGN_PATIENCE_NS : 0);
+			   object->foreign ? foreign_patience_ns : 0);
 	if (err == -ETIMEDOUT) {
 		endpoint_give_up(object->pager, "did not take a page");
 		err = -EIO;
@@ -415,22 +415,16 @@ static u64 shrink_all(struct scan_control *sc, bool (*enough)(const struct scan_
 	return sc->freed;
 }
 
-static bool never_enough(const struct scan_control *sc)
+static bool goal_reached(const struct scan_control *sc)
 {
-	(void)sc;
-	return false;
+	return sc->freed >= sc->wanted;
 }
 
 u64 drop_caches(void)
 {
-	struct scan_control sc = {.drop_only = true};
+	struct scan_control sc = {.drop_only = true, .wanted = ~0ul};
 
-	return shrink_all(&sc, never_enough);
-}
-
-static bool goal_reached(const struct scan_control *sc)
-{
-	return sc->freed >= sc->wanted;
+	return shrink_all(&sc, goal_reached);
 }
 
 u64 shrink_all_memory(u64 nr_pages)

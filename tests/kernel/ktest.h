@@ -33,10 +33,13 @@ void ktest_fail(const char *file, int line, const char *cond, const char *fmt, .
  */
 void ktest_on_each_cpu(void (*fn)(u64 cpu));
 
-/* Wait, asleep, until cond holds; for conditions that other threads surely bring about. */
+/*
+ * Wait, asleep, until cond holds; for conditions that other threads surely bring about. The sleep is
+ * longer than what waking costs on the slowest emulator: else nobody below this priority gets on.
+ */
 #define KT_WAIT_FOR(cond)                                                                          \
 	while (!(cond))                                                                            \
-	sleep_until(clock_ns() + 20 * NSEC_PER_USEC)
+	sleep_until(clock_ns() + NSEC_PER_MSEC)
 
 /* A small generator with a fixed seed per caller: the same numbers in every run. */
 u64 ktest_random(u64 *state);
