@@ -204,7 +204,8 @@ KTEST(frames_can_go_before_the_flush)
 	free = nr_free_pages();
 	for (i = 0; i < 20; i++)
 		vfree(vmalloc(4 * PAGE_SIZE));
-	KT_EXPECT(vmap_lazy_nr == 100, "%ld", vmap_lazy_nr);
+	/* Stacks of threads that ended just before may be among them. */
+	KT_EXPECT(vmap_lazy_nr >= 100, "%ld", vmap_lazy_nr);
 	KT_EXPECT(nr_free_pages() + 16 >= free, "%lu of %lu pages are free", nr_free_pages(), free);
 	vmap_frames_held = held;
 }

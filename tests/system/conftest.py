@@ -4,6 +4,15 @@ import pytest
 from gather_vm import PASS, VM
 
 
+# Whole files go to whichever worker is free: the long ones first, so that all end together.
+LONG = ["test_museum", "test_bochs", "test_tour", "test_trace", "test_files"]
+
+
+def pytest_collection_modifyitems(items):
+    order = {name: i for i, name in enumerate(LONG)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(LONG)))
+
+
 @pytest.fixture
 def boot():
     """boot("cmdline", cpus=..., ...) starts a machine (see gather_vm.VM)."""

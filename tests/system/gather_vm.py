@@ -33,18 +33,18 @@ class GuestError(AssertionError):
     """Something the machine should have done did not happen."""
 
 
-def boot_options(iso):
+def boot_options(iso, archive=None):
     """QEMU's options for an ISO; for none: the kernel's PVH entry, which saves the firmware's work."""
     if iso:
         return ["-cdrom", str(iso)]
     return ["-kernel", str(KERNEL),
             "-fw_cfg", f"name=opt/gather/fs,file={ROOT}/build/initrd/bin/fs",
-            "-fw_cfg", f"name=opt/gather/initrd.tar,file={ROOT}/build/initrd.tar"]
+            "-fw_cfg", f"name=opt/gather/initrd.tar,file={archive or ROOT / 'build/initrd.tar'}"]
 
 
-def qemu_command(cmdline_option, cpus, mem, accel, iso, extra, debug_exit=True):
+def qemu_command(cmdline_option, cpus, mem, accel, iso, extra, debug_exit=True, archive=None):
     command = [os.environ.get("QEMU", "qemu-system-x86_64"), "-machine", "pc", "-cpu", "max",
-               "-smp", str(cpus), "-m", str(mem), *boot_options(iso), "-display", "none",
+               "-smp", str(cpus), "-m", str(mem), *boot_options(iso, archive), "-display", "none",
                "-no-reboot", "-serial", "stdio", "-net", "none"]
     if debug_exit:
         command += ["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"]
@@ -56,19 +56,20 @@ def qemu_command(cmdline_option, cpus, mem, accel, iso, extra, debug_exit=True):
 class VM:
     """One machine. accel: "single", "multi", or None for QEMU's default; cpus: any -smp value.
 
-    iso: the ISO to boot from, through GRUB; None enters the kernel directly. cmdline replaces the
-    loader's command line; None leaves that of the ISO in force. The TLB sanitizer watches every run
-    unless sanitizer=False: then the figures are those of `make run`.
+    iso: the ISO to boot from, through GRUB; None enters the kernel directly, with another boot
+    archive if one is given. cmdline replaces the loader's command line; None leaves that of the ISO
+    in force. The TLB sanitizer watches every run unless sanitizer=False: then the figures are those
+    of `make run`.
     """
 
     def __init__(self, cmdline="", cpus=8, mem=64, accel=None, iso=None, extra=(), debug_exit=True,
-                 stall=180, limit=1200, sanitizer=True):
+                 stall=180, limit=1200, sanitizer=True, archive=None):
         iso = iso or (ISO if cmdline is None else None)
         self.stall, self.limit = stall, limit
         if sanitizer and cmdline is not None:
             cmdline += " tlbsan=on"
         self.cmdline = cmdline
-        self._options = (cpus, mem, accel, iso, extra, debug_exit)
+        self._options = (cpus, mem, accel, iso, extra, debug_exit, archive)
         self._directory = Path(tempfile.mkdtemp(prefix="gather-vm-"))
         option = []
         if cmdline is not None:

@@ -17,7 +17,7 @@ TESTS = {
 @pytest.mark.parametrize("accel", ["single", "multi"])
 def test_contents_and_calls(run, accel):
     """The programs check themselves; on Linux they find nothing either (tests/tools)."""
-    vm = run("; ".join(f"run {program}" for program in TESTS), accel=accel)
+    vm = run("; ".join(f"run {program}" for program in TESTS), accel=accel, mem=40)
     for program, tests in TESTS.items():
         for test in tests:
             assert vm.result(workload=program, test=test)["bad"] == 0, vm.console
@@ -25,7 +25,7 @@ def test_contents_and_calls(run, accel):
 
 def test_files_are_cut_and_grow_under_reclaim(run):
     """Page-outs on their way when their file is cut do not bring bytes back."""
-    vm = run("run lru-read --mib 200 --passes 2 &; run files; run cut; wait", mem=40)
+    vm = run("run lru-read --mib 120 --passes 2 &; run files; run cut; wait", mem=32)
     results = vm.results(workload="files") + vm.results(workload="cut")
     assert len(results) == 7 and not any(result["bad"] for result in results), vm.console
 
@@ -59,10 +59,7 @@ def test_the_boot_archive_may_come_from_any_tar(boot, tmp_path, tar):
     archive = tmp_path / "a.tar"
     subprocess.run(["tar", f"--format={tar}", "-C", tree, "-cf", archive,
                     *sorted(p.name for p in tree.iterdir())], check=True)
-    vm = boot("run=ls+/;ls+/bin;run+same+--mib+1;cat+/etc/motd", extra=[
-        "-kernel", str(ROOT / "build/gather.elf"),
-        "-fw_cfg", f"name=opt/gather/fs,file={ROOT}/build/initrd/bin/fs",
-        "-fw_cfg", f"name=opt/gather/initrd.tar,file={archive}"]).finish(PASS)
+    vm = boot("run=ls+/;ls+/bin;run+same+--mib+1;cat+/etc/motd", archive=archive).finish(PASS)
     assert vm.result(workload="hog", mib=1)["bad_pages"] == 0, vm.console
     assert vm.lines("^from tar$")
     assert not vm.lines("left out")

@@ -90,7 +90,7 @@ def test_a_batch_of_moves_costs_one_flush(moves):
 
 def test_the_sanitizer_agrees():
     """The same code paths, watched: a missing flush would stop the kernel."""
-    with VM("run=tour+96", cpus=8, mem=64, accel="single") as vm:
+    with VM("run=tour+56", cpus=8, mem=40, accel="single") as vm:
         vm.wait_exit()
         assert vm.lines("tlbsan: on") and len(vm.results(exp="reclaim")) == 4
         vm.finish(PASS)
@@ -98,7 +98,7 @@ def test_the_sanitizer_agrees():
 
 def test_cpus_in_parallel_read_right_too():
     """On the host's own CPUs most are idle when a flush comes: skipped, and counted as lazy."""
-    with VM("run=tour+96", cpus=8, mem=64, accel="multi") as vm:
+    with VM("run=tour+56", cpus=8, mem=40, accel="multi") as vm:
         vm.wait_exit()
         figures = vm.results(exp="reclaim")
         assert len(figures) == 4 and all(r["bad_pages"] == 0 for r in figures)

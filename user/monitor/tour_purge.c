@@ -9,7 +9,7 @@
 #include "user/monitor/tour.h"
 
 #define BACKLOG_PAGES 4096
-#define PURGES        80
+#define PURGES        20
 
 static const char *const names[] = { "spinlock", "refcount", "mutex", "pernode" };
 
