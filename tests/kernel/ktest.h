@@ -34,12 +34,13 @@ void ktest_fail(const char *file, int line, const char *cond, const char *fmt, .
 void ktest_on_each_cpu(void (*fn)(u64 cpu));
 
 /*
- * Wait, asleep, until cond holds; for conditions that other threads surely bring about. The sleep is
- * longer than what waking costs on the slowest emulator: else nobody below this priority gets on.
+ * Wait, asleep, until cond holds; for conditions that other threads surely bring about. The
+ * sleep grows until it is longer than what waking costs on the slowest emulator: else nobody below
+ * this priority gets on.
  */
 #define KT_WAIT_FOR(cond)                                                                          \
-	while (!(cond))                                                                            \
-	sleep_until(clock_ns() + NSEC_PER_MSEC)
+	for (u64 ns_ = 20 * NSEC_PER_USEC; !(cond); ns_ = MIN(2 * ns_, NSEC_PER_MSEC))             \
+	sleep_until(clock_ns() + ns_)
 
 /* A small generator with a fixed seed per caller: the same numbers in every run. */
 u64 ktest_random(u64 *state);

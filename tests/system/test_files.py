@@ -17,7 +17,7 @@ TESTS = {
 @pytest.mark.parametrize("accel", ["single", "multi"])
 def test_contents_and_calls(run, accel):
     """The programs check themselves; on Linux they find nothing either (tests/tools)."""
-    vm = run("; ".join(f"run {program}" for program in TESTS), accel=accel, mem=40)
+    vm = run("; ".join(f"run {program}" for program in TESTS), accel=accel)
     for program, tests in TESTS.items():
         for test in tests:
             assert vm.result(workload=program, test=test)["bad"] == 0, vm.console
