@@ -11,7 +11,7 @@ from gather_vm import ROOT, qemu_command, ISO
 
 SCRIPT = """
 cpus
-break send_request if targets != 0
+break send_request if targets != 0 && stat == &self->stat.tlb[TLB_RECLAIM]
 continue
 printf "INITIATOR %d\\n", $_thread
 cpus
