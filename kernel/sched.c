@@ -312,6 +312,7 @@ static void __schedule(bool preempted, bool to_tail)
 {
 	struct cpu *cpu = this_cpu();
 	struct thread *prev = cpu->curr, *next;
+	bool asleep;
 
 	ASSERT(cpu->nr_held == 0, "%s gives up the CPU holding %s", prev->name,
 	       cpu->held[cpu->nr_held - 1]->class->name);
@@ -319,13 +320,13 @@ static void __schedule(bool preempted, bool to_tail)
 	WRITE_ONCE(cpu->need_resched, 0);
 	if (to_tail)
 		prev->order = perturb_last_order();
-	prev->slice_end_ns = preempted && !to_tail ? cpu->slice_end_ns : 0;
+	asleep = !preempted && prev->state != THREAD_RUNNING;
+	prev->slice_end_ns = asleep || to_tail ? 0 : cpu->slice_end_ns;
 	if (prev != cpu->idle) {
-		if (!preempted && prev->state != THREAD_RUNNING)
+		if (asleep)
 			prev->on_rq = false;
-		else if (!cpumask_test(prev->affinity, cpu->id))
-			cpu->sends_away = true;
-		else if (preempted && to_tail && give_away_to(cpu, prev) != cpu->id)
+		else if (!cpumask_test(prev->affinity, cpu->id) ||
+			 (preempted && to_tail && give_away_to(cpu, prev) != cpu->id))
 			cpu->sends_away = true;
 		else
 			rq_add(&cpu->rq, prev, !to_tail);

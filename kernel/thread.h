@@ -49,7 +49,7 @@ struct thread {
 	u8 prio;
 	s64 order; /* among equals, higher first; 0 unless a seed perturbs (perturb.h) */
 	cpumask_t affinity;
-	u64 slice_end_ns; /* of a preempted thread: when equals get their turn; 0: a slice from then */
+	u64 slice_end_ns; /* while it is ready: when equals get their turn; 0: a slice from then */
 	struct list_head run_node;
 	u64 rsp; /* saved stack pointer while it does not run */
 	u64 run_ns, run_since_ns; /* CPU time up to then; since then it runs, 0: it does not */

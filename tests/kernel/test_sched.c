@@ -180,6 +180,7 @@ static void expect_a_turn_for_the_equal(void (*busy)(void *), void (*above)(void
 {
 	struct thread *equal = thread_create("equal", run_as_equal, NULL, PRIO_USER, NULL, NULL);
 
+	sched_set_affinity(current, CPU_BIT(0)); /* they queue up while we run there, in this order */
 	question = rounds = equal_ran = 0;
 	max_rounds = within;
 	asker = thread_create("asker", busy, NULL, PRIO_USER, NULL, NULL);
@@ -192,6 +193,7 @@ static void expect_a_turn_for_the_equal(void (*busy)(void *), void (*above)(void
 	thread_start(equal);
 	KT_WAIT_FOR(READ_ONCE(question) == 3 && READ_ONCE(equal_ran));
 	KT_EXPECT(rounds < max_rounds, "it waited for %u rounds", rounds);
+	sched_set_affinity(current, CPUMASK_ALL);
 }
 
 KTEST(a_caller_and_its_server_do_not_starve_an_equal)
@@ -202,6 +204,40 @@ KTEST(a_caller_and_its_server_do_not_starve_an_equal)
 KTEST(a_slice_goes_on_after_a_preemption)
 {
 	expect_a_turn_for_the_equal(spin_on_and_on, interrupt_often, 20);
+}
+
+static u32 woken_on;
+
+static void note_where(void *arg)
+{
+	(void)arg;
+	sleep_while_question_is(0);
+	WRITE_ONCE(woken_on, smp_cpu_id());
+	thread_exit();
+}
+
+/* We run on CPU 0 above an equal of the thread that is woken, and do not give the CPU up. */
+KTEST(a_hand_off_does_not_queue_behind_others)
+{
+	struct thread *equal = thread_create("equal", run_as_equal, NULL, PRIO_USER, NULL, NULL);
+	struct thread *called = thread_create("called", note_where, NULL, PRIO_USER, NULL, NULL);
+	u64 patience = clock_ns() + NSEC_PER_SEC;
+
+	sched_set_affinity(current, CPU_BIT(0));
+	sched_set_affinity(equal, CPU_BIT(0));
+	question = equal_ran = 0;
+	woken_on = NR_CPUS;
+	thread_start(called);
+	KT_WAIT_FOR(READ_ONCE(called->state) == THREAD_SLEEPING && !READ_ONCE(called->on_rq));
+	thread_start(equal);
+	WRITE_ONCE(question, 1);
+	wake_up_handoff(called);
+	while (READ_ONCE(woken_on) == NR_CPUS && cpus_online() > 1 && clock_ns() < patience)
+		cpu_relax();
+	KT_EXPECT(cpus_online() == 1 || woken_on != NR_CPUS, "it is queued behind another");
+	KT_EXPECT(woken_on != 0 && !equal_ran, "on CPU %u, equal: %u", woken_on, equal_ran);
+	KT_WAIT_FOR(READ_ONCE(woken_on) != NR_CPUS && READ_ONCE(equal_ran));
+	sched_set_affinity(current, CPUMASK_ALL);
 }
 
 KTEST(sleep_takes_its_time)
