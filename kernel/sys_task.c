@@ -29,7 +29,7 @@ s64 sys_wait4(u64 pid, u64 user_status, u64 options)
 	s32 status = 0;
 	s64 child = -EINVAL;
 
-	if (!(options & ~WAIT_OPTIONS))
+	if (!((u32)options & ~WAIT_OPTIONS))
 		child = task_wait((s32)pid, &status, options & WNOHANG);
 	if (child > 0 && user_status && put_user_u32(user_status, (u32)status))
 		return -EFAULT;

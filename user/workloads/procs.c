@@ -156,6 +156,8 @@ static void check_kill_zombie(void)
 	check_returns("kill of a zombie, 0", kill(pid, 0), 0);
 	check_returns("kill of a zombie", kill(pid, SIGKILL), 0);
 	check_returns("a killed zombie's status", status_of(pid), 3 << 8);
+	check_fails("wait4, no such option", syscall(SYS_wait4, -1, NULL, 0x10, NULL), EINVAL);
+	check_fails("wait4, clones too", syscall(SYS_wait4, -1, NULL, (int)__WCLONE, NULL), ECHILD);
 }
 
 static void check_actions(void)
