@@ -63,10 +63,11 @@ def test_without_a_batch_page_every_unmap_flushes():
 # ---- What the unsafe policies do ---------------------------------------------------------------------
 
 def test_late_loses_stores_with_a_named_seed():
-    status, console = replay("tlbsan=off migrate=late unsafe=1 run=run+movers+--rounds+5")
+    run = "tlbsan=off migrate=late unsafe=1 run=run+movers+--pages+64+--rounds+2"
+    status, console = replay(run)
     assert status == 1
     assert int(re.search(r"lost_stores=(\d+)", console)[1]) > 0
-    assert replay("tlbsan=off migrate=late unsafe=1 run=run+movers+--rounds+5") == (status, console)
+    assert replay(run) == (status, console)
 
 
 def test_the_sanitizer_names_late():
