@@ -5,7 +5,8 @@ from gather_vm import PASS, VM
 
 
 # Whole files go to whichever worker is free: the long ones first, so that all end together.
-LONG = ["test_museum", "test_bochs", "test_tour", "test_trace", "test_files"]
+LONG = ["test_tour", "test_bochs", "test_reclaim", "test_museum", "test_replay", "test_trace",
+        "test_boot", "test_files"]
 
 
 def pytest_collection_modifyitems(items):
